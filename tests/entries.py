@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
-from tests.doubles.entries import MemoryEntries
+from tests.doubles.sqlite import MemoryEntries
 from tests.packs import words
 from vaultsync.index_files.entry import IndexEntry, ListedEntry
 from vaultsync.index_files.index_pages import render_listed

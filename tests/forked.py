@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -125,6 +126,45 @@ def run_program(
             program.kill()
             raise
     return subprocess.CompletedProcess(line, program.returncode, said, erred)
+
+
+class HeardProgram:
+    """A module that runs as a program, whose output is read meanwhile."""
+
+    def __init__(self, *words: str) -> None:
+        pipe, line = subprocess.PIPE, [sys.executable, "-m", *words]
+        self.process: subprocess.Popen[str] = start_program(
+            line, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT
+        )
+        self.lines: list[str] = []
+        self.errors = ""
+        self._threads = [threading.Thread(target=each) for each in (self._listen, self._read)]
+        for thread in self._threads:
+            thread.start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout
+        with self.process.stdout as said:
+            # The last line of a killed process may be incomplete: it was not acknowledged.
+            self.lines.extend(line[:-1] for line in said if line.endswith("\n"))
+
+    def _read(self) -> None:
+        assert self.process.stderr
+        with self.process.stderr as said:
+            self.errors = said.read()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.end()
+
+    def end(self) -> int:
+        """Wait until it has ended, and read the rest of its output; returns its exit code."""
+        code = self.process.wait(600)
+        for thread in self._threads:
+            thread.join()
+        assert self.process.stdin
+        self.process.stdin.close()
+        return code
 
 
 @cache

@@ -8,11 +8,13 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests import golden_errors, golden_passes
+from tests.contracts.test_store import STORES
 from tests.golden import GOLDEN, RENEW, check, fenced, sections
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.model.canonical import link_name
@@ -238,9 +240,10 @@ def test_conflict_notes_are_as_the_golden_pages_say(case: Path) -> None:
 # --- passes and errors -----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("store", ["memory", "sqlite", "qdrant local", "qdrant edge"])
 @pytest.mark.parametrize("case", PASSES, ids=lambda case: case.name)
-def test_whole_passes_end_as_the_golden_cases_say(case: Path, tmp_path: Path) -> None:
-    golden_passes.play(case, tmp_path / "vault")
+def test_whole_passes_end_as_the_golden_cases_say(case: Path, store: str, tmp_path: Path) -> None:
+    golden_passes.play(case, tmp_path / "vault", partial(STORES[store], tmp_path))
 
 
 @pytest.mark.long(5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import random
 import re
 import shutil
 from collections.abc import Iterator
@@ -34,8 +33,6 @@ ROOT = Path(__file__).parents[1]
 NOTES = ROOT.parent / "shared" / "data" / "obsidian-help"
 PAGE = ROOT / "docs" / "concepts" / "links-and-graph.md"
 TABLE = re.compile(r"(?<=<!-- real links -->\n).*?(?=<!-- /real links -->)", re.DOTALL)
-
-ROUNDS, EDITS = 5, 20
 
 pytestmark = [
     pytest.mark.skipif(
@@ -85,35 +82,6 @@ def test_adopting_real_notes_adds_ids_and_nothing_else(vault: Path, memory: Memo
         assert set(changed) - set(ids) <= {"---"}, name
     assert memory.verify().equal
     assert memory.sync().quiet
-
-
-def test_edits_on_both_sides_of_real_notes_end_equal(vault: Path, memory: Memory) -> None:
-    chance = random.Random(1)
-    memory.adopt()
-    facts = [fact.id for fact in memory.list(limit=1000).facts]
-    written: list[str] = []
-    for turn in range(ROUNDS):
-        for number in range(EDITS):
-            word = f"person{turn}x{number}"
-            fact = memory.get(chance.choice(facts))
-            assert fact.path
-            path = vault / fact.path
-            lines = path.read_bytes().decode().split("\n")
-            body = lines.index("---", 1) + 1
-            lines.insert(chance.randrange(body, len(lines) + 1), word)
-            path.write_bytes("\n".join(lines).encode())
-            written.append(word)
-            word = f"agent{turn}x{number}"
-            fact = memory.get(chance.choice(facts))
-            said = fact.content.split("\n")
-            said.insert(chance.randrange(len(said) + 1), word)
-            memory.update(fact.id, content="\n".join(said), set={"priority": number % 5})
-            written.append(word)
-        memory.sync()
-        assert memory.verify().equal
-    assert memory.sync().quiet
-    said_now = "\n".join(path.read_bytes().decode() for path in vault.rglob("*.md"))
-    assert [word for word in written if word not in said_now] == []
 
 
 # --- links ---------------------------------------------------------------------------

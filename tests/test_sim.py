@@ -6,7 +6,6 @@ from itertools import product
 import pytest
 
 from tests.sim import SimVault
-from vaultsync.errors import NoteExistsError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
 
 NOTE = VaultPath("public/note.md")
@@ -64,18 +63,6 @@ def test_what_a_person_did_survives_and_so_does_what_led_to_it() -> None:
     assert data(vault, ".meta/staging/op") == b"old"
 
 
-def test_names_that_differ_in_case_may_be_one_file() -> None:
-    vault = SimVault(case_insensitive=True)
-    vault.save_in_place("public/Note.md", b"text")
-    vault.stage("op", b"new")
-
-    assert vault.read(NOTE).data == b"text"
-    with pytest.raises(NoteExistsError):
-        vault.create("op", NOTE)
-    vault.move(VaultPath("public/Note.md"), NOTE)
-    assert set(vault.files) == {NOTE}
-
-
 def test_a_disk_may_be_full() -> None:
     vault = SimVault(quota=200)
     vault.stage("op", b"x" * 100)
@@ -85,30 +72,3 @@ def test_a_disk_may_be_full() -> None:
         vault.stage("more", b"x" * 100)
     assert caught.value.errno == errno.ENOSPC
     assert vault.ops() == ["op"]
-
-
-def test_folders_are_renamed_deleted_broken_and_mended() -> None:
-    vault = SimVault()
-    vault.save_in_place("a/b/x.md", b"text")
-    vault.rename_folder("a", "c/d")
-    assert set(vault.files) == {"c/d/b/x.md"}
-    assert set(vault.scan().folders) == {"", "c", "c/d", "c/d/b"}
-
-    vault.break_folder("c/d")
-    with pytest.raises(UnreadableNoteError):
-        vault.read(VaultPath("c/d/b/x.md"))
-    vault.mend_folder("c/d")
-    assert vault.read(VaultPath("c/d/b/x.md")).data == b"text"
-
-    vault.copy("c/d/b/x.md", "top.md")
-    vault.delete_folder("c")
-    assert set(vault.files) == {"top.md"}
-    assert set(vault.scan().folders) == {""}
-
-
-def test_a_fault_happens_before_the_effect() -> None:
-    steps: list[str] = []
-    vault = SimVault(before=steps.append)
-    written(vault)
-
-    assert steps == ["read", "stage", "exchange", "exchange.swap", "exchange.examine"]

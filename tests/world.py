@@ -10,7 +10,7 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from tests.doubles.links import MemoryLinks
+from tests.doubles.sqlite import MemoryLinks
 from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive

@@ -9,8 +9,8 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from tests.doubles.links import MemoryLinks
 from tests.doubles.note_index import TemporaryIndex
+from tests.doubles.sqlite import MemoryLinks
 from tests.doubles.vectors import MemoryVectors
 from tests.entries import EntriesInMemory, in_memory
 from tests.sim import SimVault

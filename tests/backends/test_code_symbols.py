@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.doubles.code_index import MemoryCodeIndex
+from tests.doubles.sqlite import MemoryCodeIndex
 from vaultsync.backends.code_symbols.parser_process import (
     MAX_CRASHES,
     TreeSitterReader,

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.code_index import MemoryCodeIndex
 from vaultsync.backends.sqlite.symbol_cache import MAX_GRAPHS, SqliteCodeIndex
 from vaultsync.repos.code_graph import CodeFile, CodeGraph, build_graph
 from vaultsync.repos.code_index import CodeIndex, SymbolKey
@@ -17,11 +16,8 @@ SYMBOLS = FileSymbols(
 )
 
 
-@pytest.fixture(params=["memory", "disk"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CodeIndex]:
-    if request.param == "memory":
-        yield MemoryCodeIndex()
-        return
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[CodeIndex]:
     opened = SqliteCodeIndex(tmp_path / "indexes" / "code.sqlite3")
     yield opened
     opened.close()

@@ -1,4 +1,4 @@
-"""The contract of `RecallLog`, for every adapter."""
+"""The contract of `RecallLog`, which a file keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.doubles.recall_log import MemoryRecallLog
 from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
 from vaultsync.recall.ports import RecallLog
 from vaultsync.storage.store import AccessCount
@@ -17,13 +16,10 @@ from vaultsync.storage.store import AccessCount
 EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"
 
 
-@pytest.fixture(params=["file", "memory"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], RecallLog]:
-    """Makes the log; of a file, another process's view of it each time."""
-    if request.param == "file":
-        return lambda: FileRecallLog(tmp_path)
-    log = MemoryRecallLog()
-    return lambda: log
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[[], RecallLog]:
+    """Makes another process's view of the log each time."""
+    return lambda: FileRecallLog(tmp_path)
 
 
 def taken(log: RecallLog) -> dict[str, AccessCount]:

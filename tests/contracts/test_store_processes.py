@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.store_writer import PATIENCE, open_store
-from tests.forked import start_program
+from tests.forked import HeardProgram
 from tests.qdrant_server import FakeQdrant
 
-ROOT = Path(__file__).parents[2]
 MAX_FOLDER_BYTES = 64 << 20
 """On the disk: files of the engine have holes. A hundred facts take a hundredth of it."""
 STORES = ("sqlite", "edge", "local", "server")
@@ -40,42 +37,21 @@ def url(request: pytest.FixtureRequest, disk: Path) -> Iterator[str]:
         yield f"qdrant://127.0.0.1:{server.port}/together"
 
 
-class Writer:
-    """A process that writes, and what it said so far."""
+class Writer(HeardProgram):
+    """A process that writes to a store."""
 
     def __init__(
         self, url: str, name: str, count: int, *, in_turn: bool, patience: float = PATIENCE
     ) -> None:
         manner = "in turn" if in_turn else "session"
         arguments = [url, name, str(count), manner, str(patience)]
-        self.process = start_program(
-            [sys.executable, "-m", "tests.contracts.store_writer", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        self.said: list[str] = []
-        self.errors = ""
-        self._threads = [threading.Thread(target=each) for each in (self._listen, self._read)]
-        for thread in self._threads:
-            thread.start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout
-        # The last line of a killed process may be half a line: it was not acknowledged.
-        self.said.extend(line[:-1] for line in self.process.stdout if line.endswith("\n"))
-
-    def _read(self) -> None:
-        assert self.process.stderr
-        self.errors = self.process.stderr.read()
+        super().__init__("tests.contracts.store_writer", *arguments)
 
     def wait_until(self, met: Callable[[list[str]], object], seconds: float = 100) -> None:
         end = time.monotonic() + seconds
-        while not met(self.said):
-            assert time.monotonic() < end, f"{self.said[-3:]}\n{self.errors[-2000:]}"
-            assert self._threads[0].is_alive() or met(self.said), self.errors[-2000:]
+        while not met(self.lines):
+            assert time.monotonic() < end, f"{self.lines[-3:]}\n{self.errors[-2000:]}"
+            assert self._threads[0].is_alive() or met(self.lines), self.errors[-2000:]
             time.sleep(0.005)
 
     def begin(self) -> None:
@@ -83,16 +59,8 @@ class Writer:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
-    def end(self) -> None:
-        self.process.wait(timeout=600)
-        for thread in self._threads:
-            thread.join()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert pipe
-            pipe.close()
-
     def told(self, word: str) -> list[str]:
-        return [line.partition(" ")[2] for line in self.said if line.startswith(f"{word} ")]
+        return [line.partition(" ")[2] for line in self.lines if line.startswith(f"{word} ")]
 
 
 @contextmanager
@@ -118,7 +86,7 @@ def written(writers: list[Writer]) -> int:
 def wait_for_texts(writers: list[Writer], number: int) -> None:
     end = time.monotonic() + 300
     while written(writers) < number:
-        assert time.monotonic() < end, [(each.said[-1:], each.errors[-500:]) for each in writers]
+        assert time.monotonic() < end, [(each.lines[-1:], each.errors[-500:]) for each in writers]
         time.sleep(0.005)
 
 
@@ -151,7 +119,7 @@ def write_together(url: str, processes: int, count: int, *, in_turn: bool) -> No
     with started(*writers):
         pass
     for each in writers:
-        assert each.said[-1] == "done", each.errors[-3000:]
+        assert each.lines[-1] == "done", each.errors[-3000:]
         assert len(each.told("wrote")) == count
     check(url, *writers)
 

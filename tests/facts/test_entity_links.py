@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tests.doubles.links import MemoryLinks
+from tests.doubles.sqlite import MemoryLinks
 from tests.world import World
 from vaultsync.facts import service as fact_work
 from vaultsync.links import entity_names

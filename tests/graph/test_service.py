@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from tests.doubles.links import MemoryLinks
+from tests.doubles.sqlite import MemoryLinks
 from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
 from vaultsync.graph.graph_formats import graph_to_canvas

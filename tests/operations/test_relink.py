@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from tests.doubles.links import MemoryLinks
+from tests.doubles.sqlite import MemoryLinks
 from tests.world import World, action, kinds, notice, taken
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.links.wikilinks import find_links

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from tests.doubles.links import MemoryLinks
+from tests.doubles.sqlite import MemoryLinks
 from tests.proofs import agents, texts
 from tests.proofs import ledger as proofs
 from tests.proofs.world import AGENT, Crash, World

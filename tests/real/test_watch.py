@@ -9,15 +9,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.real.home import Home, say
 from tests.real.programs import ROOT, start, told_by, wait_for
-from tests.real.test_storm import Numbers, storm
 from tests.real.watched_home import RESCAN, Daemon, equal, make_home, own_seconds, wait_until
 from vaultsync.backends.state.engine_lock import EngineLock
 
@@ -265,68 +263,6 @@ def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-# ----------------------------------------------------- all of them on one vault at once
-
-
-def crowd(where: Path, seconds: float, *, agents: int, idle: float) -> Numbers:
-    """Two daemons, agents and a storm of editors on one vault; nothing is lost.
-
-    At last, a daemon uses less than a share `idle` of a processor.
-    """
-
-    @contextmanager
-    def engines(home: Home, numbers: Numbers) -> Iterator[None]:
-        with (home.root / ".meta" / "config.toml").open("a") as file:
-            file.write("\n[watch]\nrescan_seconds = 5.0\n")
-        first = Daemon(home, name="first")
-        first.is_ready()
-        second = Daemon(home, "--wait", name="second")
-        third = Daemon(home, name="third")
-        adding = [start("adder", home, 100 + n) for n in range(agents)]
-        wait_for(*adding)
-        yield
-        assert third.process.wait(60) == BUSY
-        told: set[str] = set()
-        for each in adding:
-            told |= set(told_by(each)["told"])
-        wait_until(lambda: told <= home.in_store() & home.in_vault())
-        assert first.stop() == 0
-        second.is_ready()
-        wait_until(lambda: equal(home), patience=120)
-        numbers["told"] = len(told)
-        numbers["wrote"] = _written(first) + _written(second)
-        # When all is mirrored nobody writes any more, and soon nothing is computed.
-        wait_until(lambda: _still(home, second, numbers) and numbers["idle"] < idle)
-        assert second.stop() == 0
-
-    return storm(where, seconds, engines=engines)
-
-
-def _written(daemon: Daemon) -> int:
-    """The number of notes it wrote because of a change by another writer."""
-    counts = [each["counts"] for each in daemon.events("pass")]
-    return sum(each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts)
-
-
-def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
-    before, used = home.picture(), daemon.cpu()
-    time.sleep(4)
-    numbers["idle"] = (daemon.cpu() - used) / 4
-    return home.picture() == before
-
-
-def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
-    say(str(crowd(tmp_path / "home", 1.5, agents=2, idle=0.2)))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_daemons_twenty_agents_and_editors_lose_nothing_in_a_minute(tmp_path: Path) -> None:
-    numbers = crowd(tmp_path / "home", 60, agents=20, idle=0.05)
-    say(str(numbers))
-    assert numbers["told"] > 1000
 
 
 @pytest.mark.slow

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.doubles.recall_log import MemoryRecallLog
 from tests.recalls import RecallWorld
+from vaultsync.backends.state.recall_log import FileRecallLog
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.operations.verify import verify_all
@@ -13,8 +15,13 @@ from vaultsync.recall.access_counts import AccessCounter
 
 
 @pytest.fixture
-def accesses(world: RecallWorld) -> AccessCounter:
-    return AccessCounter(world.ctx, MemoryRecallLog())
+def log(tmp_path: Path) -> FileRecallLog:
+    return FileRecallLog(tmp_path)
+
+
+@pytest.fixture
+def accesses(world: RecallWorld, log: FileRecallLog) -> AccessCounter:
+    return AccessCounter(world.ctx, log)
 
 
 def test_uses_are_written_all_at_once(world: RecallWorld, accesses: AccessCounter) -> None:
@@ -44,10 +51,10 @@ def test_a_use_leaves_an_expected_revision(world: RecallWorld, accesses: AccessC
 
 
 def test_a_full_log_is_written_by_itself(
-    world: RecallWorld, accesses: AccessCounter, monkeypatch: pytest.MonkeyPatch
+    world: RecallWorld, log: FileRecallLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.recall.access_counts.FLUSH_BYTES", 100)
-    accesses = AccessCounter(world.ctx, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, log)
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
@@ -57,9 +64,8 @@ def test_a_full_log_is_written_by_itself(
     assert world.store.get(two.id).access_count == 1
 
 
-def test_an_answer_without_facts_is_not_noted(world: RecallWorld) -> None:
-    log = MemoryRecallLog()
-    AccessCounter(world.ctx, log).add([])
+def test_an_answer_without_facts_is_not_noted(accesses: AccessCounter, log: FileRecallLog) -> None:
+    accesses.add([])
     assert log.size() == 0
 
 
@@ -84,10 +90,10 @@ def test_a_use_without_answer_counts_once(world: RecallWorld, accesses: AccessCo
 
 
 def test_not_every_answer_waits_for_a_store_that_is_away(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+    world: RecallWorld, log: FileRecallLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.recall.access_counts.FLUSH_BYTES", 100)
-    accesses = AccessCounter(world.ctx, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, log)
     fact = world.agent_remembers("Berths")
     tries: list[str] = []
     world.store.before = tries.append
@@ -97,13 +103,10 @@ def test_not_every_answer_waits_for_a_store_that_is_away(
     assert 1 < len(tries) <= 6
 
 
-def test_a_batch_that_another_process_takes_is_left_to_it(world: RecallWorld) -> None:
-    class Taken(MemoryRecallLog):
-        def batch(self) -> None:
-            return None
-
-    log = Taken()
-    accesses = AccessCounter(world.ctx, log)
+def test_a_batch_that_another_process_takes_is_left_to_it(
+    world: RecallWorld, accesses: AccessCounter, log: FileRecallLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "batch", lambda: None)
     accesses.add([world.agent_remembers("Berths").id])
     assert accesses.flush() == 0
 

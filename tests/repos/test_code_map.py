@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.doubles.code_index import MemoryCodeIndex
+from tests.doubles.sqlite import MemoryCodeIndex
 from vaultsync.errors import DerivedError
 from vaultsync.repos.code_graph import (
     DAMPING,
@@ -141,13 +141,13 @@ def test_secrets_are_redacted_before_they_are_kept() -> None:
     text = repo.map().text
 
     assert text == "./***.py\n  1: def login(password='***')  # With ***.\nb.py\n"
-    assert "hunter2" not in str(repo.index.symbols.values())
+    assert "hunter2" not in str(repo.index._rows("SELECT definitions, refs FROM symbols"))
 
 
 def test_an_index_that_lost_symbols_meanwhile_costs_lines_and_no_error() -> None:
     repo = Repo(APP)
     repo.map()
-    repo.index.symbols.clear()
+    repo.index._empty(["symbols"])
 
     assert "app/store.py" not in repo.map().text
 

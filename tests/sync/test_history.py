@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from msgspec import convert, to_builtins
 
-from tests.doubles.recall_log import MemoryRecallLog
 from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, rebuild_anyway
+from vaultsync.backends.state.recall_log import FileRecallLog
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.access_counts import AccessCounter
@@ -167,9 +168,9 @@ def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fa
     assert now.pending == 0
 
 
-def test_what_was_used_waits_for_nothing(world: World, fact: Fact) -> None:
+def test_what_was_used_waits_for_nothing(world: World, fact: Fact, tmp_path: Path) -> None:
     world.quiesce()
-    recalled = AccessCounter(world.ctx, MemoryRecallLog())
+    recalled = AccessCounter(world.ctx, FileRecallLog(tmp_path))
     recalled.add([fact.id])
     assert recalled.flush() == 1
     assert read_status(world.ctx).pending == 0

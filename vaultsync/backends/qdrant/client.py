@@ -39,12 +39,7 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
-from vaultsync.backends.qdrant.qdrant_errors import (
-    ClosedError,
-    exists_already,
-    status_of,
-    translate_error,
-)
+from vaultsync.backends.qdrant.qdrant_errors import exists_already, status_of, translate_error
 from vaultsync.backends.qdrant.retry import RetryPolicy
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.extras import needs_extra
@@ -148,7 +143,6 @@ class ClientPointCollection(ScrolledCollection):
         judged = partial(translate_error, where=where, key=place.settings.key)
         self._retry = RetryPolicy(clock, judged, seconds=place.settings.patience_seconds)
         self._known = False
-        self._closed = False
 
     def _ask(self, method: str, **arguments: object) -> Model:
         """Call a method of the client for the collection, with retries."""
@@ -162,13 +156,11 @@ class ClientPointCollection(ScrolledCollection):
 
     def send(self, request: Callable[[Model], Model], retry: RetryPolicy) -> Model:
         """Send a request for any collection over the connection of this one."""
-        if self._place.kind == "local" and self._ours and not self._closed:
+        if self._place.kind == "local" and self._ours:
             self._lock.hold(retry)
         return retry.ask(lambda: request(self._opened()))
 
     def _opened(self) -> Model:
-        if self._closed:
-            raise ClosedError
         if self._client is None:
             self._client = self._open()
         return self._client
@@ -222,6 +214,7 @@ class ClientPointCollection(ScrolledCollection):
     def exists(self) -> bool:
         if self._known:
             return True
+        self._retry.check_open()
         if self._is_away() or not self._ask("collection_exists"):
             return False
         layout.check(self._config(), self._place)
@@ -230,7 +223,7 @@ class ClientPointCollection(ScrolledCollection):
 
     def _is_away(self) -> bool:
         """Whether there is no folder, which the client would create with empty files."""
-        if self._place.kind != "local" or not self._ours or self._closed:
+        if self._place.kind != "local" or not self._ours:
             return False
         try:
             (self._place.path / "meta.json").stat()
@@ -402,7 +395,7 @@ class ClientPointCollection(ScrolledCollection):
                 db.execute("VACUUM")
 
     def close(self) -> None:
-        self._closed = True
+        self._retry.close()
         if self._client is not None and self._ours:
             self._client.close()
         self._client = None

@@ -38,7 +38,7 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import DAMAGE, PAYLOAD_INDEXES
-from vaultsync.backends.qdrant.qdrant_errors import ClosedError, common_failure
+from vaultsync.backends.qdrant.qdrant_errors import common_failure
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.replace_file import sync_folder
 from vaultsync.extras import needs_extra
@@ -86,15 +86,14 @@ class EdgePointCollection(ScrolledCollection):
         self._since_flush = 0
         self._has_failed = False
         """Whether steps are in the journal of which some were not done."""
-        self._closed = False
 
     # ---------------------------------------------------------------- collection
 
     def exists(self) -> bool:
         if self._shard is not None:
             return True
-        if self._closed or not (_has_shard(self._folder) or self._old.exists()):
-            self._answer(self._not_closed)
+        self._retry.check_open()
+        if not (_has_shard(self._folder) or self._old.exists()):
             return False
         self._hold()
         layout.check(self._config(), self._place)
@@ -127,10 +126,6 @@ class EdgePointCollection(ScrolledCollection):
 
         return self._retry.ask(without_panic)
 
-    def _not_closed(self) -> None:
-        if self._closed:
-            raise ClosedError
-
     def _hold(self) -> None:
         self._lock.hold(self._retry)
         self._answer(self._settle)
@@ -144,7 +139,6 @@ class EdgePointCollection(ScrolledCollection):
                 shutil.rmtree(leftover)
 
     def _load(self) -> None:
-        self._not_closed()
         close_to_others(self._folder)
         close_files_to_others(self._folder)
         self._shard = shard = _edge().EdgeShard.load(str(self._folder))
@@ -187,25 +181,20 @@ class EdgePointCollection(ScrolledCollection):
         self._since_flush, self._has_failed = 0, False
 
     def make(self, dimension: int) -> None:
-        self._answer(self._not_closed)
+        self._retry.check_open()
         if self._shard is None:
             self._hold()
         self._answer(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
-        self._not_closed()
         if not _has_shard(self._folder):
             self._shard = _new_shard(self._folder, [dimension])
         elif self._shard is None:
             self._load()
 
     def _ask(self, method: str, *arguments: object, **named: object) -> EdgeValue:
-        def request() -> EdgeValue:
-            self._not_closed()
-            return getattr(self._shard, method)(*arguments, **named)
-
         self.exists()
-        return self._answer(request)
+        return self._answer(lambda: getattr(self._shard, method)(*arguments, **named))
 
     def dimensions(self) -> set[int]:
         return {each["size"] for each in self._config()["vectors"].values()}
@@ -329,7 +318,7 @@ class EdgePointCollection(ScrolledCollection):
         self._load()
 
     def close(self) -> None:
-        self._closed = True
+        self._retry.close()
         if self._shard is not None:
             self._shard.close()
             self._shard = None

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
-from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
+from vaultsync.backends.qdrant.retry import RequestFailure, RequestRefusedError, RetryPolicy
 from vaultsync.backends.replace_file import read_file
 from vaultsync.storage.clock import Clock
 
@@ -31,27 +31,6 @@ _WAYS_OUT = (
 )
 
 
-class LockHolder(NamedTuple):
-    """The process that holds a lock."""
-
-    pid: int
-    since: str
-
-
-class FolderLockedError(Exception):
-    """Another process has the lock."""
-
-    def __init__(self, holder: str, *, stays: bool) -> None:
-        super().__init__(holder)
-        self.stays = stays
-        """Whether it has had the lock for so long that waiting is useless."""
-
-    def failure(self) -> RequestFailure:
-        """The failure of a request, which is transient unless the holder stays."""
-        why = f"{self} has it open, and only one process at a time can"
-        return RequestFailure(why, passing=not self.stays, wait=POLL_SECONDS, hint=_WAYS_OUT)
-
-
 class FolderLock:
     """A lock held from the first request until it is closed, and released by the system at a crash.
 
@@ -63,8 +42,8 @@ class FolderLock:
         one = f"{place.collection}.lock" if place.kind == "edge" else "vaultsync.lock"
         self._path = place.path / one
         self._clock = clock
-        self._held = _LockFile(self._path)
-        self._next = _LockFile(self._path.with_name(f"{one}.next"))
+        self._held: int | None = None
+        self._next: int | None = None
 
     def hold(self, retry: RetryPolicy) -> None:
         """Take the lock, waiting for it as long as for a response; idempotent.
@@ -72,71 +51,59 @@ class FolderLock:
         Raises:
             StoreUnavailableError: another process has it, or the folder is not writable.
         """
-        if self._held.is_locked:
+        if self._held is not None:
             return
         try:
             retry.ask(self._try)
-        except BaseException:
-            self._held.unlock()  # the disk may be too full to record the holder
-            raise
         finally:
-            self._next.unlock()
+            if self._next is not None:
+                os.close(self._next)
+            self._next = None
 
     def _try(self) -> None:
         close_to_others(self._path.parent)
-        if not (self._next.try_lock() and self._held.try_lock()):
+        if self._next is None:
+            self._next = _try_lock(self._path.with_name(f"{self._path.name}.next"))
+        fd = None if self._next is None else _try_lock(self._path)
+        if fd is None:
             raise self._refusal()
-        holder = LockHolder(os.getpid(), self._clock.now().isoformat())
-        self._held.write(msgspec.json.encode(holder))
+        holder = os.getpid(), self._clock.now().isoformat()
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, msgspec.json.encode(holder), 0)
+        except BaseException:  # the disk may be too full to record the holder
+            os.close(fd)
+            raise
+        self._held = fd
 
     def release(self) -> None:
         """Release the lock, if it is held."""
-        self._held.unlock()
+        if self._held is not None:
+            os.close(self._held)
+        self._held = None
 
-    def _refusal(self) -> FolderLockedError:
-        try:
-            holder = msgspec.json.decode(read_file(self._path), type=LockHolder)
-            age = self._clock.now() - datetime.fromisoformat(holder.since)
-        except (ValueError, TypeError, OSError):  # the holder is not recorded yet
-            return FolderLockedError("another process", stays=False)
-        name = "this process" if holder.pid == os.getpid() else f"process {holder.pid}"
-        return FolderLockedError(name, stays=age.total_seconds() > STAYS_SECONDS)
+    def _refusal(self) -> RequestRefusedError:
+        """The failure of the request, which is transient unless the holder stays."""
+        name, stays = "another process", False
+        with suppress(ValueError, TypeError, OSError):  # the holder may not be recorded yet
+            pid, since = msgspec.json.decode(read_file(self._path), type=tuple[int, str])
+            age = self._clock.now() - datetime.fromisoformat(since)
+            name = "this process" if pid == os.getpid() else f"process {pid}"
+            stays = age.total_seconds() > STAYS_SECONDS
+        why = f"{name} has it open, and only one process at a time can"
+        failure = RequestFailure(why, passing=not stays, wait=POLL_SECONDS, hint=_WAYS_OUT)
+        return RequestRefusedError(failure)
 
 
-class _LockFile:
-    """A file that is locked by `flock`, at most until its process ends."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._fd: int | None = None
-
-    @property
-    def is_locked(self) -> bool:
-        return self._fd is not None
-
-    def try_lock(self) -> bool:
-        """Take the lock if it is free; returns whether this has it."""
-        if self._fd is not None:
-            return True
-        fd = os.open(self._path, _OPEN, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(fd), self._path.stat()):  # otherwise the file was removed
-                self._fd = fd
-        except (BlockingIOError, FileNotFoundError):
-            return False
-        finally:
-            if self._fd is None:
-                os.close(fd)
-        return self._fd is not None
-
-    def write(self, data: bytes) -> None:
-        """Replace the content of the file."""
-        assert self._fd is not None  # noqa: S101 - it is locked
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, data, 0)
-
-    def unlock(self) -> None:
-        fd, self._fd = self._fd, None
-        if fd is not None:
+def _try_lock(path: Path) -> int | None:
+    """Open and lock a file until it is closed; None if another process has locked it."""
+    fd, locked = os.open(path, _OPEN, 0o600), False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locked = os.path.samestat(os.fstat(fd), path.stat())  # otherwise the file was removed
+    except (BlockingIOError, FileNotFoundError):
+        return None
+    finally:
+        if not locked:
             os.close(fd)
+    return fd if locked else None

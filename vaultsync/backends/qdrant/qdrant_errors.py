@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from vaultsync.backends.qdrant.folder_lock import FolderLockedError
 from vaultsync.backends.qdrant.retry import RequestFailure
 
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -20,23 +19,13 @@ _OTHER_HINT = (
     " changes wait in the outbox"
 )
 _BUSY, _GONE = "it is too busy (429)", "its collection is not there"
+_FULL = "free some space on the disk of the store"
 GrpcError: TypeAlias = Any
 """A grpc error. `Any`, because its type would require loading grpc."""
 
 
-_FULL = "free some space on the disk of the store"
-
-
-class ClosedError(Exception):
-    """The collection was closed."""
-
-
 def common_failure(error: Exception) -> RequestFailure | None:
     """The failure for an error that both libraries may cause; None for others."""
-    if isinstance(error, ClosedError):
-        return RequestFailure("it was closed", passing=False, hint="open it again")
-    if isinstance(error, FolderLockedError):
-        return error.failure()
     if any(each in str(error).lower() for each in _NO_ROOM):
         return RequestFailure("its disk is full", passing=False, hint=_FULL)
     return None

@@ -41,6 +41,14 @@ class RequestFailure:
     """What the user can do."""
 
 
+class RequestRefusedError(Exception):
+    """A request that was not sent, with its failure."""
+
+    def __init__(self, failure: RequestFailure) -> None:
+        super().__init__(failure.why)
+        self.failure = failure
+
+
 class _Pause(NamedTuple):
     seconds: float
 
@@ -60,7 +68,7 @@ class RetryPolicy:
         self._judge = judge
         self._seconds = seconds
         self._jitter = jitter
-        self._has_replied = False
+        self._is_closed = self._has_replied = False
         self._given_up: RequestFailure | None = None
         self._rests_until = 0.0
         self._lock = threading.RLock()
@@ -79,8 +87,18 @@ class RetryPolicy:
                 return answer
             self._clock.sleep(answer.seconds)
 
+    def close(self) -> None:
+        """Refuse all further requests."""
+        self._is_closed = True
+
+    def check_open(self) -> None:
+        """Raise `StoreUnavailableError` after `close()`."""
+        if self._is_closed:
+            raise StoreUnavailableError("it was closed", helps="open it again")
+
     def _try(self, request: Callable[[], T], began: float, waits: BackOff) -> T | _Pause:
         """The result, or the wait before the next attempt."""
+        self.check_open()
         asked = self._clock.monotonic()
         if self._given_up is not None and asked < self._rests_until:
             raise self._unavailable(self._given_up)
@@ -88,7 +106,9 @@ class RetryPolicy:
         try:
             answer = request()
         except Exception as error:
-            failure = self._judge(error)
+            failure = (
+                error.failure if isinstance(error, RequestRefusedError) else self._judge(error)
+            )
             if failure is None:
                 raise
             wait = failure.wait or waits.next()
