@@ -251,7 +251,7 @@ class ApplyBatch:
         try:
             item.data = self.notes.of(action, fact)
         except NoteError as unsafe:
-            self._give_up(item, Notice.of("unsafe_splice", unsafe, self.at))
+            self._give_up(item, Notice.of("unsafe_splice", unsafe))
             return
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
@@ -330,7 +330,7 @@ class ApplyBatch:
         try:
             written = write_conflict_note(self.ctx, conflict)
         except NoteError as error:
-            self._give_up(item, conflict_not_written(conflict.path, error, self.at))
+            self._give_up(item, conflict_not_written(conflict.path, error))
             return False
         self.outcome.conflicts.append(written)
         self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))
@@ -391,7 +391,7 @@ class ApplyBatch:
             self._keep_read_base(item)
         except NoteError as error:
             self._keep_read_base(item)
-            self.outcome.notices.append(Notice.of(NOT_WRITTEN, error, self.at))
+            self.outcome.notices.append(Notice.of(NOT_WRITTEN, error))
 
     def _keep_displaced(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds

@@ -277,7 +277,7 @@ def _is_set_aside(identities: NoteIdentities, seen: ScannedFile, fact_id: str) -
         identities.absent[fact_id] = bases[fact_id]
         return True
     if _was_put_back(ctx, seen, fact_id, bases):
-        blocked = _with_id_of_another(ctx, seen, fact_id)
+        blocked = _with_id_of_another(seen, fact_id)
         identities.blocked[fact_id] = snapshot.seen[seen.path] = blocked
         return True
     return False
@@ -301,14 +301,14 @@ def _was_put_back(
     )
 
 
-def _with_id_of_another(ctx: SyncContext, seen: ScannedFile, fact_id: str) -> ScannedFile:
+def _with_id_of_another(seen: ScannedFile, fact_id: str) -> ScannedFile:
     error = UnreadableNoteError(
         seen.path,
         "its id was put back, and another program has changed it again",
         hint=f"save it with `id: {fact_id}`, or remove the id; if a sync tool carries this vault"
         " between machines, run vaultsync on only one of them",
     )
-    notice = Notice.of("unreadable", error, ctx.now(), seen.file.sha)
+    notice = Notice.of("unreadable", error, seen.file.sha)
     return seen._replace(note=None, read_error=notice)
 
 

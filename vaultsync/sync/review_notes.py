@@ -49,7 +49,7 @@ def unclear_answers(ctx: SyncContext) -> list[Notice]:
         if file is not None and has_both_ticked(file.data.decode(errors="replace")):
             message = f"{each.note_path}: both boxes are ticked, so nothing was done"
             hint = "untick one of them, and save the note"
-            notices.append(Notice("unclear_answer", each.note_path, message, hint, seen=ctx.now()))
+            notices.append(Notice("unclear_answer", each.note_path, message, hint))
     return notices
 
 
@@ -151,7 +151,7 @@ def remove_settled_notes(ctx: SyncContext) -> list[Notice]:
             why = error.message.removeprefix(f"{path}: ")
             message = f"{path}: it is settled, but cannot be removed: {why}"
             hint = "change its permissions, or those of its folder; the next sync removes it"
-            notices.append(Notice(NOT_REMOVED, path, message, hint, seen=ctx.now()))
+            notices.append(Notice(NOT_REMOVED, path, message, hint))
     if remaining != settled:
         _remember_settled(ctx, remaining)
     return notices

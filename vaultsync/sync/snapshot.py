@@ -20,7 +20,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line_beside
 from vaultsync.notes.canonical_form import is_canonical, leading_id
-from vaultsync.notes.parse import FieldProblem, Note, UnreadDate, home_folder, read_note
+from vaultsync.notes.parse import Note, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
@@ -354,7 +354,7 @@ class _Scan:
         except NoteError as error:
             seen = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
             if isinstance(error, UnreadableNoteError):
-                notice = Notice.of("unreadable", error, self.ctx.now())
+                notice = Notice.of("unreadable", error)
                 seen = seen._replace(read_error=notice, is_settled=True)
             found.seen[path] = seen  # others were removed or keep changing
             return
@@ -395,7 +395,7 @@ class _Scan:
             _check_markers(path, file.data, before or b"")
             return ScannedFile(path, file, base, read_note(file.data, path))
         except UnreadableNoteError as error:
-            notice = Notice.of("unreadable", error, ctx.now(), file.sha)
+            notice = Notice.of("unreadable", error, file.sha)
             return ScannedFile(path, file, base, read_error=notice)
 
     def _identify_new_files(self) -> None:
@@ -519,24 +519,6 @@ def _check_markers(path: VaultPath, data: bytes, before: bytes) -> None:
             " belong to the text go into a fenced code block",
             line=line,
         )
-
-
-def invalid_field_notice(
-    ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem, *, is_new: bool = False
-) -> Notice:
-    """The notice of a property with a value that its field does not accept."""
-    outcome = "the fact has the default" if is_new else "the fact keeps its value"
-    if isinstance(problem, UnreadDate):
-        outcome = "it is stored, but counts as no due date"
-    return Notice(
-        "invalid_field",
-        path,
-        f"{path}:{problem.line}: {problem.message}; {outcome}",
-        problem.hint,
-        problem.line,
-        sha,
-        ctx.now(),
-    )
 
 
 def is_managed_path(path: VaultPath, adopted: Iterable[str]) -> bool:
