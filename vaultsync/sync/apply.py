@@ -106,7 +106,6 @@ class ApplyOutcome:
     notices: list[Notice] = field(default_factory=list)
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
-    conflicts: list[ConflictRecord] = field(default_factory=list)
     stamps: dict[VaultPath, bytes | None] = field(default_factory=dict)
     """The stamps of the notes, packed; None if a stamp cannot be trusted."""
     revisions: set[str] = field(default_factory=set)
@@ -332,7 +331,6 @@ class ApplyBatch:
         except NoteError as error:
             self._give_up(item, conflict_not_written(conflict.path, error))
             return False
-        self.outcome.conflicts.append(written)
         self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))
         return True
 

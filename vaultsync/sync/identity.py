@@ -124,8 +124,6 @@ class Case(NamedTuple):
     store: StoreSide
     new_id: bool = False
     """Whether its note does not have this id yet."""
-    moved_to_scope: bool = False
-    """Whether the note is outside the folders whose notes are adopted automatically."""
     last_path: VaultPath | None = None
     """The path of the last note of a fact without a note."""
 
@@ -420,7 +418,7 @@ def make_cases(
     Returns:
         The cases of all other facts, and these notes, without those in `recheck`.
     """
-    ctx, snapshot = identities.ctx, identities.snapshot
+    ctx = identities.ctx
     unchanged: list[ScannedFile] = []
     rows = {row.fact_id: row for row in feed.rows}
     for fact_id, seen in identities.unchanged.items():
@@ -461,14 +459,8 @@ def make_cases(
     for fact_id in ids:
         base, store = bases.get(fact_id), sides[fact_id]
         vault = _vault_side(identities, fact_id, base=base, store=store.fact)
-        claimed = identities.of_fact.get(fact_id)
-        is_outside = (base, store.fact) == (None, None) and (
-            claimed is not None and not is_managed_path(claimed.path, snapshot.adopted)
-        )
         last_path = tombstone_path(tombstones.get(fact_id))
-        cases.append(
-            Case(fact_id, base, vault, store, moved_to_scope=is_outside, last_path=last_path)
-        )
+        cases.append(Case(fact_id, base, vault, store, last_path=last_path))
     return cases, unchanged
 
 

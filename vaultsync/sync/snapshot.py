@@ -36,6 +36,7 @@ from vaultsync.storage.vault import (
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
+from vaultsync.sync.sync_request import SyncRequest
 
 RACY_WINDOW_NS = 20_000_000
 """A file that changed this shortly before it was read may change again under the same
@@ -126,8 +127,6 @@ class VaultSnapshot:
     """All conflict notes and proposals in dirty folders."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
-    empty: set[VaultPath] = field(default_factory=set)
-    """New empty files, to which an editor is about to write."""
     is_partial: bool = False
     """Whether only some folders were scanned."""
 
@@ -162,14 +161,11 @@ class VaultSnapshot:
 class ScanScope:
     """How much of the vault a scan covers, and how closely it looks."""
 
+    request: SyncRequest
     folders: AbstractSet[VaultPath] | None = None
     """The folders to list; None for the whole vault."""
     reread: AbstractSet[VaultPath] = frozenset()
     """Notes to read even if nothing seems to have changed."""
-    being_saved: AbstractSet[VaultPath] = frozenset()
-    """Notes that an editor is saving right now; they are not read yet."""
-    read_all: bool = False
-    """Read every note, whatever its stamp says."""
     adopted: tuple[str, ...] = ()
     """The folders outside the scopes that the user adopted."""
     ask_store: bool = True
@@ -296,7 +292,7 @@ class _Scan:
         reread = {parent_folder(path) for path in scope.reread}
         for number, (path, folder) in enumerate(found.scan.folders.items()):
             found.conflict_copies += [path_in(path, name) for name in folder.copies]
-            if recorded.get(path) != folder.fingerprint or path in reread or scope.read_all:
+            if recorded.get(path) != folder.fingerprint or path in reread or scope.request.read_all:
                 found.scanned_folders[path] = folder
                 self._scan_folder(folder)
             if progress is not None:
@@ -323,7 +319,7 @@ class _Scan:
             fact_id, recorded_stamp = stamps.pop(name, ("", None))
             if not fact_id and is_review_note(name):
                 found.review_notes.add(path)
-            elif recorded_stamp != stamp or scope.read_all or path in scope.reread:
+            elif recorded_stamp != stamp or scope.request.read_all or path in scope.reread:
                 to_read.append((path, stamp, fact_id))
             else:
                 found.known.add(path)
@@ -332,7 +328,8 @@ class _Scan:
             bases = self.ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
             for path, stamp, fact_id in batch:
                 base = bases.get(fact_id)
-                if path in scope.being_saved and (base is None or base.stamp != stamp):
+                is_saved = path in scope.request.being_saved
+                if is_saved and (base is None or base.stamp != stamp):
                     file = NoteFile(b"", "", stamp)
                     found.seen[path] = ScannedFile(path, file, base, is_settled=False)
                 else:
@@ -370,8 +367,7 @@ class _Scan:
                     found.restamped.append(NewStamp(path, base.fact.id, base.sha, trusted))
                 return
         elif not file.data or file.data.isspace():
-            found.empty.add(path)
-            return
+            return  # an editor is about to write to it
         elif is_review_text(file.data):
             found.review_notes.add(path)  # the user renamed or copied it
             return
