@@ -115,21 +115,17 @@ def foreign_values(ctx: SyncContext) -> frozenset[str]:
     return frozenset((ctx.archive.setting(FOREIGN_VALUES_SETTING) or "").split())
 
 
-def new_foreign_values(work: SyncRun) -> set[str]:
-    """The marks of foreign values in the notes that this run adopts."""
+def with_foreign_values(work: SyncRun) -> str | None:
+    """The setting with the values in the notes that this run adopts; None if there are none."""
     adopted = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
-    return {
+    new = {
         value_mark(problem)
         for seen in work.snapshot.seen.values()
         if seen.base is None and seen.path in adopted and seen.note is not None
         for problem in value_problems(seen.note)
         if problem.key != "id"
     }
-
-
-def with_foreign_values(ctx: SyncContext, new: AbstractSet[str]) -> str:
-    """The setting of foreign values, with new ones."""
-    return " ".join(sorted(foreign_values(ctx) | new)[:MAX_FOREIGN_VALUES])
+    return " ".join(sorted(foreign_values(work.ctx) | new)[:MAX_FOREIGN_VALUES]) if new else None
 
 
 def run_notices(work: SyncRun) -> list[Notice]:
