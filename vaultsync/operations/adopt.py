@@ -337,7 +337,7 @@ def _stage(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
     for each in swaps:
         ctx.vault.stage(each.op, each.data)
     ctx.vault.sync()
-    ctx.keep(*(each.file for each in swaps))
+    ctx.keep(*(each.file.data for each in swaps))
 
 
 def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -107,21 +106,16 @@ def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, da
     Raises:
         NoteChangedError: it was saved meanwhile; the save is kept.
     """
-    _keep_bytes(ctx, file.data)
+    ctx.keep(file.data)
     ctx.vault.stage(op, data)
     ctx.vault.sync()
     try:
         ctx.vault.exchange(op, path, file.sha)
     except NoteChangedError as changed:
-        _keep_bytes(ctx, *changed.displaced)
+        ctx.keep(*changed.displaced)
         raise
     finally:
         ctx.vault.discard(op)
-
-
-def _keep_bytes(ctx: SyncContext, *versions: bytes) -> None:
-    with ctx.archive.transaction():
-        ctx.archive.put_blobs({hashlib.sha256(data).hexdigest(): data for data in versions})
 
 
 def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
@@ -178,11 +172,11 @@ def _remove_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
         ids = {review_id_in(text, kind) for kind in _SUFFIXES} - {None}
         if ids - {review_id}:
             return  # the user had deleted it, and a later one has its name
-        _keep_bytes(ctx, file.data)
+        ctx.keep(file.data)
         ctx.vault.stage_removal(op, path, file.sha)
         ctx.vault.discard(op)
     except NoteChangedError as changed:
-        _keep_bytes(ctx, *changed.displaced)
+        ctx.keep(*changed.displaced)
         ctx.vault.discard(op)
     except NoteMissingError:
         return
