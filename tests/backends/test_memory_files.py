@@ -195,7 +195,8 @@ def test_what_a_repository_put_into_the_staging_folder_is_named(path: Path, kind
 
 def test_a_folder_that_takes_no_file_needs_no_lock_and_keeps_no_state(tmp_path: Path) -> None:
     file = DiskMemoryFile(tmp_path / "gone" / "MEMORY.md", "m")
-    assert not file.put_state(b"{}")
+    file.put_state(b"{}")
+    assert file.state() is None
     with pytest.raises(UnreadableMemoryFileError, match="cannot be written"):
         file.replace(b"two", None)
     # A folder in which nothing can be made, even by root: its name is a file's.

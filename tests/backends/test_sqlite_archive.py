@@ -21,7 +21,7 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage import archive as stored
-from vaultsync.storage.archive import Base, RunRecord
+from vaultsync.storage.archive import Base, Notice, RunRecord
 from vaultsync.storage.erasure import Traces
 
 pytestmark = pytest.mark.long(5)
@@ -88,6 +88,14 @@ def test_what_every_run_asks_is_indexed(archive: SqliteArchive, ask: str, index:
     plan = database(archive).execute("EXPLAIN QUERY PLAN " + ask, values).fetchall()
 
     assert index in plan[0][3]
+
+
+def test_notices_of_a_former_version_are_read(archive: SqliteArchive) -> None:
+    notice = Notice("odd", VaultPath("a.md"), "a link", "")
+    former = json.dumps({**notice._asdict(), "seen": "2026"})
+    database(archive).execute("INSERT INTO attention VALUES ('a.md', 0, ?)", (former,))
+
+    assert archive.notices() == [notice]
 
 
 # --- damage, absence ---------------------------------------------------------------

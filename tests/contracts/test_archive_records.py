@@ -165,7 +165,7 @@ def test_runs_are_remembered_and_the_last_is_the_one_that_came_last(archive: Arc
 
 def test_notices_are_told_by_path_in_the_order_given_until_replaced(archive: Archive) -> None:
     a, b = VaultPath("a.md"), VaultPath("\ufffd.md")
-    whole = Notice("unreadable", a, "bad", "mend", line=3, sha="00", seen="2026")
+    whole = Notice("unreadable", a, "bad", "mend", line=3, sha="00")
     first, second = [whole, Notice("odd", a, "a link", "")], [Notice("odd", b, "bad", "mend")]
     with archive.transaction():
         archive.set_notices(b, second)

@@ -78,8 +78,8 @@ class MemoryFile(Protocol):
         """The state of the files of this folder; None when there is none."""
         ...
 
-    def put_state(self, data: bytes) -> bool:
-        """Replace the state atomically; False when the folder is read-only."""
+    def put_state(self, data: bytes) -> None:
+        """Replace the state atomically, unless the folder is read-only."""
         ...
 
 

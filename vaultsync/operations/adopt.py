@@ -192,7 +192,7 @@ def _joined_previews(
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     why, hint = why_not_adopted(ctx, path)
-    return Notice("not_taken", path, f"{path}: not adopted: {why}", hint, seen=ctx.now())
+    return Notice("not_taken", path, f"{path}: not adopted: {why}", hint)
 
 
 def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:
@@ -337,7 +337,7 @@ def _stage(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
     for each in swaps:
         ctx.vault.stage(each.op, each.data)
     ctx.vault.sync()
-    ctx.keep(*(each.file for each in swaps))
+    ctx.keep(*(each.file.data for each in swaps))
 
 
 def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:

@@ -211,7 +211,7 @@ def sync_and_relink(
         record_run(ctx, request, report)
     if fact_ids is None:
         return report
-    notices = _unlinkable_names(ctx, links, moves, ids)
+    notices = _unlinkable_names(links, moves, ids)
     relinked = rewrite_note_links_of(
         ctx, fact_ids, _targets(moves), reason=RELINK_REASON, after=report, progress=progress
     )
@@ -270,12 +270,12 @@ def _preview(
         report,
         counts=counted(counts),
         actions=[*report.actions, *actions],
-        attention=[*report.attention, *notices_of(_unlinkable_names(ctx, links, moves, ids))],
+        attention=[*report.attention, *notices_of(_unlinkable_names(links, moves, ids))],
     )
 
 
 def _unlinkable_names(
-    ctx: SyncContext, links: LinkIndex, moves: MovedFiles, ids: Mapping[VaultPath, str]
+    links: LinkIndex, moves: MovedFiles, ids: Mapping[VaultPath, str]
 ) -> list[Notice]:
     """Notices of moved notes whose new names no wiki-link can hold, if other notes link to them."""
     notices = []
@@ -299,7 +299,7 @@ def _unlinkable_names(
                 " because links cannot contain # ^ | [ ] or %%"
             )
             hint = "rename it without these characters, then run `vaultsync links check --fix`"
-            notices.append(Notice("unlinkable_name", new, message, hint, seen=ctx.now()))
+            notices.append(Notice("unlinkable_name", new, message, hint))
     return notices
 
 

@@ -174,7 +174,7 @@ def _remove_copy(
 
 
 def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
-    ctx.keep(file)
+    ctx.keep(file.data)
     op = f"copy-{ctx.clock.new_id()}"
     ctx.vault.stage_removal(op, path, file.sha)
     ctx.vault.discard(op)

@@ -300,11 +300,10 @@ class _Undo:
 
         released, refused = unadopt(self.ctx, named, word=self.request.kind, record=record)
         self.actions = [each for each in self.actions if each.fact_id not in refused]
-        at = self.ctx.now()
         for fact_id, path in adopted.items():
             if fact_id in refused:
                 text = f"{path}: its adoption was not undone: {refused[fact_id]}"
-                self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
+                self.notices.append(Notice("not_undone", path, text, _HINT))
             elif fact_id not in released:
                 self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
 

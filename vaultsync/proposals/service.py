@@ -478,7 +478,7 @@ class _Settling:
         message = f"{shown.note_path}: {fields} changed since this was proposed"
         hint = "review the proposal again; nothing was done"
         place = shown.note_path or VaultPath("")
-        self.notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
+        self.notices.append(Notice("proposal_changed", place, message, hint))
 
     def report(self) -> Report | None:
         """The report; None if nothing was done."""

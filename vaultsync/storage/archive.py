@@ -171,13 +171,11 @@ class Notice(NamedTuple):
     line: int | None = None
     sha: str = ""
     """The sha of the file it is about; empty when it is not about the bytes of a file."""
-    seen: str = ""
-    """When it was first seen."""
 
     @classmethod
-    def of(cls, kind: str, error: NoteError, at: str, sha: str = "") -> Notice:
+    def of(cls, kind: str, error: NoteError, sha: str = "") -> Notice:
         """The notice of an error about one note."""
-        return cls(kind, VaultPath(error.path), error.message, error.hint, error.line, sha, at)
+        return cls(kind, VaultPath(error.path), error.message, error.hint, error.line, sha)
 
 
 class RunRecord(NamedTuple):

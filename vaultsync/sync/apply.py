@@ -106,7 +106,6 @@ class ApplyOutcome:
     notices: list[Notice] = field(default_factory=list)
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
-    conflicts: list[ConflictRecord] = field(default_factory=list)
     stamps: dict[VaultPath, bytes | None] = field(default_factory=dict)
     """The stamps of the notes, packed; None if a stamp cannot be trusted."""
     revisions: set[str] = field(default_factory=set)
@@ -251,7 +250,7 @@ class ApplyBatch:
         try:
             item.data = self.notes.of(action, fact)
         except NoteError as unsafe:
-            self._give_up(item, Notice.of("unsafe_splice", unsafe, self.at))
+            self._give_up(item, Notice.of("unsafe_splice", unsafe))
             return
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
@@ -330,9 +329,8 @@ class ApplyBatch:
         try:
             written = write_conflict_note(self.ctx, conflict)
         except NoteError as error:
-            self._give_up(item, conflict_not_written(conflict.path, error, self.at))
+            self._give_up(item, conflict_not_written(conflict.path, error))
             return False
-        self.outcome.conflicts.append(written)
         self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))
         return True
 
@@ -391,7 +389,7 @@ class ApplyBatch:
             self._keep_read_base(item)
         except NoteError as error:
             self._keep_read_base(item)
-            self.outcome.notices.append(Notice.of(NOT_WRITTEN, error, self.at))
+            self.outcome.notices.append(Notice.of(NOT_WRITTEN, error))
 
     def _keep_displaced(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds

@@ -340,13 +340,13 @@ def _is_missing(ctx: SyncContext, path: VaultPath | None) -> bool:
         return False  # it cannot be read now
 
 
-def conflict_not_written(path: VaultPath, error: NoteError, at: str) -> Notice:
+def conflict_not_written(path: VaultPath, error: NoteError) -> Notice:
     """The notice that the conflict note of a note could not be written."""
     why = f"{path}: a conflict note cannot be written next to it: {error}"
     hint = "change its permissions so that you can write there; the next sync tries again"
     if isinstance(error, UnsafePathError):
         hint = error.hint
-    return Notice(NOT_WRITTEN, path, why, hint, seen=at)
+    return Notice(NOT_WRITTEN, path, why, hint)
 
 
 def _record_conflict(ctx: SyncContext, conflict: ConflictRecord) -> None:

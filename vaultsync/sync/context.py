@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
@@ -92,10 +93,10 @@ class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
         except NoteError:
             return None
 
-    def keep(self, *files: NoteFile) -> None:
-        """Keep the bytes of files in the archive, in a transaction of its own."""
+    def keep(self, *versions: bytes) -> None:
+        """Keep versions of files in the archive, in a transaction of its own."""
         with self.archive.transaction():
-            self.archive.put_blobs({file.sha: file.data for file in files})
+            self.archive.put_blobs({sha256(data).hexdigest(): data for data in versions})
 
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting of the archive, in a transaction of its own."""

@@ -24,7 +24,6 @@ from vaultsync.sync.notices import (
     COPY_NOTICE,
     FOREIGN_VALUES_SETTING,
     VOID_ANSWER,
-    new_foreign_values,
     with_foreign_values,
 )
 from vaultsync.sync.planning import SyncRun
@@ -97,8 +96,8 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         before = (work.ctx.archive.setting("waiting") or "").split()
         waiting = dict.fromkeys([*(x for x in before if x not in examined), *waiting])
     settings = {"waiting": " ".join(waiting) or None}
-    if values := new_foreign_values(work):
-        settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work.ctx, values)
+    if marks := with_foreign_values(work):
+        settings[FOREIGN_VALUES_SETTING] = marks
     if not work.snapshot.is_partial:
         # The guard stops only whole runs.
         settings |= {"stopped_run": None, stopped_setting(work.request): None}

@@ -124,8 +124,6 @@ class Case(NamedTuple):
     store: StoreSide
     new_id: bool = False
     """Whether its note does not have this id yet."""
-    moved_to_scope: bool = False
-    """Whether the note is outside the folders whose notes are adopted automatically."""
     last_path: VaultPath | None = None
     """The path of the last note of a fact without a note."""
 
@@ -277,7 +275,7 @@ def _is_set_aside(identities: NoteIdentities, seen: ScannedFile, fact_id: str) -
         identities.absent[fact_id] = bases[fact_id]
         return True
     if _was_put_back(ctx, seen, fact_id, bases):
-        blocked = _with_id_of_another(ctx, seen, fact_id)
+        blocked = _with_id_of_another(seen, fact_id)
         identities.blocked[fact_id] = snapshot.seen[seen.path] = blocked
         return True
     return False
@@ -301,14 +299,14 @@ def _was_put_back(
     )
 
 
-def _with_id_of_another(ctx: SyncContext, seen: ScannedFile, fact_id: str) -> ScannedFile:
+def _with_id_of_another(seen: ScannedFile, fact_id: str) -> ScannedFile:
     error = UnreadableNoteError(
         seen.path,
         "its id was put back, and another program has changed it again",
         hint=f"save it with `id: {fact_id}`, or remove the id; if a sync tool carries this vault"
         " between machines, run vaultsync on only one of them",
     )
-    notice = Notice.of("unreadable", error, ctx.now(), seen.file.sha)
+    notice = Notice.of("unreadable", error, seen.file.sha)
     return seen._replace(note=None, read_error=notice)
 
 
@@ -420,7 +418,7 @@ def make_cases(
     Returns:
         The cases of all other facts, and these notes, without those in `recheck`.
     """
-    ctx, snapshot = identities.ctx, identities.snapshot
+    ctx = identities.ctx
     unchanged: list[ScannedFile] = []
     rows = {row.fact_id: row for row in feed.rows}
     for fact_id, seen in identities.unchanged.items():
@@ -461,14 +459,8 @@ def make_cases(
     for fact_id in ids:
         base, store = bases.get(fact_id), sides[fact_id]
         vault = _vault_side(identities, fact_id, base=base, store=store.fact)
-        claimed = identities.of_fact.get(fact_id)
-        is_outside = (base, store.fact) == (None, None) and (
-            claimed is not None and not is_managed_path(claimed.path, snapshot.adopted)
-        )
         last_path = tombstone_path(tombstones.get(fact_id))
-        cases.append(
-            Case(fact_id, base, vault, store, moved_to_scope=is_outside, last_path=last_path)
-        )
+        cases.append(Case(fact_id, base, vault, store, last_path=last_path))
     return cases, unchanged
 
 

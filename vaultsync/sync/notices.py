@@ -49,7 +49,7 @@ from vaultsync.sync.identity import adopted_folders, base_of_copy, conflict_copy
 from vaultsync.sync.note_links import LinkTexts
 from vaultsync.sync.planning import DAMAGED_REASON, SECOND_NOTE_REASON, SyncRun
 from vaultsync.sync.review_notes import open_review_notes
-from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
+from vaultsync.sync.snapshot import ScannedFile, is_managed_path
 
 COPY_NOTICE = "conflict_copy"
 """The kind of notices about conflict copies of sync tools."""
@@ -115,21 +115,17 @@ def foreign_values(ctx: SyncContext) -> frozenset[str]:
     return frozenset((ctx.archive.setting(FOREIGN_VALUES_SETTING) or "").split())
 
 
-def new_foreign_values(work: SyncRun) -> set[str]:
-    """The marks of foreign values in the notes that this run adopts."""
+def with_foreign_values(work: SyncRun) -> str | None:
+    """The setting with the values in the notes that this run adopts; None if there are none."""
     adopted = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
-    return {
+    new = {
         value_mark(problem)
         for seen in work.snapshot.seen.values()
         if seen.base is None and seen.path in adopted and seen.note is not None
         for problem in value_problems(seen.note)
         if problem.key != "id"
     }
-
-
-def with_foreign_values(ctx: SyncContext, new: AbstractSet[str]) -> str:
-    """The setting of foreign values, with new ones."""
-    return " ".join(sorted(foreign_values(ctx) | new)[:MAX_FOREIGN_VALUES])
+    return " ".join(sorted(foreign_values(work.ctx) | new)[:MAX_FOREIGN_VALUES]) if new else None
 
 
 def run_notices(work: SyncRun) -> list[Notice]:
@@ -156,8 +152,7 @@ def _damage_notices(work: SyncRun) -> list[Notice]:
         if action.reason == DAMAGED_REASON:
             error = DamagedFactError(action.fact_id, damaged.get(action.fact_id, ""))
             path = action.path or VaultPath("")
-            at = work.ctx.now()
-            listed.append(Notice("damaged_fact", path, error.message, error.hint, seen=at))
+            listed.append(Notice("damaged_fact", path, error.message, error.hint))
     return listed
 
 
@@ -171,13 +166,8 @@ def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     except StoreUnavailableError as error:
         why = error.why
         hints = [error.helps, hint] if error.helps else hints
-    return Notice(
-        "store_away",
-        VaultPath(""),
-        f"the store does not answer: {why}; changes for it wait",
-        "; ".join(hints),
-        seen=ctx.now(),
-    )
+    text = f"the store does not answer: {why}; changes for it wait"
+    return Notice("store_away", VaultPath(""), text, "; ".join(hints))
 
 
 def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]:
@@ -187,7 +177,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
     copies += _void_answers(work) if snapshot.review_notes else []
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return copies
-    at, adopted = ctx.now(), snapshot.adopted
+    adopted = snapshot.adopted
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
         kind = _KINDS.get(why, "unreadable_folder")
@@ -196,7 +186,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
             f"{folder or 'the vault'}: {why}; it is skipped",
             NOT_SYNCED_HINTS.get(why, default),
         )
-        listed.append(Notice(kind, folder, text, hint, seen=at))
+        listed.append(Notice(kind, folder, text, hint))
     for path, what in snapshot.non_regular.items():
         if what == NOT_DOWNLOADED and not (
             is_managed_path(path, adopted) or ctx.archive.base_at(path)
@@ -204,7 +194,7 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
             continue  # none of ours, like other notes that are not adopted
         text = f"{path}: {_WHY_NOT_SYNCED.get(what, f'is {what}, not a note')}"
         hint = NOT_SYNCED_HINTS.get(what, _NOT_REGULAR_HINT)
-        listed.append(Notice(_KINDS.get(what, "odd"), path, text, hint, seen=at))
+        listed.append(Notice(_KINDS.get(what, "odd"), path, text, hint))
     listed += copies
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, chosen)
@@ -212,23 +202,17 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         base = identities.bases.get(seen.id) if seen.id and seen.path not in chosen else None
         is_recorded = seen.id not in identities.unrecorded
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
-            listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
+            listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True))
         elif base is not None and is_recorded and is_second_note(ctx, seen, base):
             owner = identities.of_fact.get(base.fact.id)
             note = owner.path if owner else base.path  # it may have been moved
             text = f"{seen.path}: a second note of the fact of {note}, which says nothing new"
-            listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT, seen=at))
+            listed.append(Notice("twins", seen.path, text, _SECOND_NOTE_HINT))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
-        listed.append(
-            Notice(
-                "twins",
-                files[0].path,
-                f"{names}: all have the id {fact_id}, and none is at its path",
-                "remove the id line from all but one of them",
-                seen=at,
-            )
-        )
+        text = f"{names}: all have the id {fact_id}, and none is at its path"
+        hint = "remove the id line from all but one of them"
+        listed.append(Notice("twins", files[0].path, text, hint))
     return listed
 
 
@@ -245,7 +229,7 @@ def _copy_notices(work: SyncRun) -> list[Notice]:
         if base is not None:
             note = moved.get(base.fact.id, base.path)
         if base is not None or is_managed_path(path, adopted):
-            listed.append(conflict_copy_notice(path, copy.tool, note, exists=exists, at=ctx.now()))
+            listed.append(conflict_copy_notice(path, copy.tool, note, exists=exists))
     return listed
 
 
@@ -261,20 +245,18 @@ def _void_answers(work: SyncRun) -> list[Notice]:
         if ticked_fields(text) or decision_in(text):
             why = "its box has no effect: it is not the note of an open conflict or proposal"
             hint = "copy what you want to keep into the note that it is about, and delete this file"
-            listed.append(Notice(VOID_ANSWER, path, f"{path}: {why}", hint, seen=ctx.now()))
+            listed.append(Notice(VOID_ANSWER, path, f"{path}: {why}", hint))
     return listed
 
 
-def conflict_copy_notice(
-    path: VaultPath, tool: str, note: VaultPath, *, exists: bool, at: str
-) -> Notice:
+def conflict_copy_notice(path: VaultPath, tool: str, note: VaultPath, *, exists: bool) -> Notice:
     """The notice about a conflict copy; `exists` states whether its note exists."""
     missing = "" if exists else ", which does not exist"
     text = f"{path}: a conflict copy that {tool} made of {note}{missing}"
     if is_review_note(note):
         text += "; its boxes are not read"
         hint = f"answer in {note}, and delete this file" if exists else "it is settled: delete it"
-        return Notice(COPY_NOTICE, path, text, hint, seen=at)
+        return Notice(COPY_NOTICE, path, text, hint)
     text += "; it is not synced"
     hint = (
         f"`vaultsync resolve {quote(path)} --take merge` merges its changes into {note};"
@@ -282,7 +264,7 @@ def conflict_copy_notice(
     )
     if not exists:
         hint = f"rename it to {note} if it is the note you want, or delete it"
-    return Notice(COPY_NOTICE, path, text, hint, seen=at)
+    return Notice(COPY_NOTICE, path, text, hint)
 
 
 def _file_notices(
@@ -309,17 +291,27 @@ def _file_notices(
                 # An invalid value in a new note belongs to its author, and is reported once.
                 is_new = seen.base is None
                 sha = "" if is_new else seen.file.sha
-                notice = invalid_field_notice(ctx, seen.path, sha, problem, is_new=is_new)
+                notice = _invalid_field_notice(seen.path, sha, problem, is_new=is_new)
                 if not isinstance(problem, UnreadDate):
                     more = _MAP_HINT if is_new else _SLIP_HINT
                     notice = notice._replace(hint=f"{notice.hint}; {more}")
                 listed.append(notice)
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
-            at = ctx.now()
-            notice = Notice("foreign_id", seen.path, text, problem.hint, problem.line, seen=at)
+            notice = Notice("foreign_id", seen.path, text, problem.hint, problem.line)
             listed.append(notice)
     return listed
+
+
+def _invalid_field_notice(
+    path: VaultPath, sha: str, problem: FieldProblem, *, is_new: bool = False
+) -> Notice:
+    """The notice of a property with a value that its field does not accept."""
+    outcome = "the fact has the default" if is_new else "the fact keeps its value"
+    if isinstance(problem, UnreadDate):
+        outcome = "it is stored, but counts as no due date"
+    text = f"{path}:{problem.line}: {problem.message}; {outcome}"
+    return Notice("invalid_field", path, text, problem.hint, problem.line, sha)
 
 
 _MAP_HINT = (
@@ -338,7 +330,7 @@ def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
     return fact_id is not None and ctx.archive.find_base(fact_id) is not None
 
 
-def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
+def _reverted_notices(action: PlannedAction, path: VaultPath) -> list[Notice]:
     """A notice for each field that the user changed and only the store may change."""
     listed = []
     for key in action.reverted:
@@ -350,7 +342,7 @@ def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[N
             else f"`vaultsync update {action.fact_id} --set {key}=VALUE`"
         )
         text = f"{path}: {key} {what}; its value in the note was restored"
-        listed.append(Notice("put_back", path, text, hint, seen=at))
+        listed.append(Notice("put_back", path, text, hint))
     return listed
 
 
@@ -358,9 +350,7 @@ MAX_VALUE_CHARS = 60
 """Maximum length of a value quoted in a hint, in characters."""
 
 
-def _unheld_value_notices(
-    action: PlannedAction, path: VaultPath, at: str, view: NoteView
-) -> list[Notice]:
+def _unheld_value_notices(action: PlannedAction, path: VaultPath, view: NoteView) -> list[Notice]:
     """Notices for fields that an agent changed, but whose note keeps an invalid value."""
     note, vault, merged = action.note, action.vault, action.merged
     if note is None or vault is None or merged is None:
@@ -381,14 +371,14 @@ def _unheld_value_notices(
             if len(value) <= MAX_VALUE_CHARS
             else f"write a valid value; `vaultsync get {action.fact_id}` shows the change"
         )
-        listed.append(Notice("held_field", path, text, hint, problem.line, seen=at))
+        listed.append(Notice("held_field", path, text, hint, problem.line))
     return listed
 
 
 def _plan_notices(work: SyncRun) -> list[Notice]:
     """Moves into other scopes, edits of protected fields, invalid values, unknown ids."""
     listed: list[Notice] = []
-    ctx, at = work.ctx, work.ctx.now()
+    ctx = work.ctx
     for case, action in zip(work.cases, work.actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope
@@ -403,13 +393,13 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             hint = (
                 "`vaultsync sync --allow-scope-moves` if this is intended; otherwise move it back"
             )
-            listed.append(Notice("scope_move", path, text, hint, seen=at))
+            listed.append(Notice("scope_move", path, text, hint))
         if action.reverted:
-            listed += _reverted_notices(action, path, at)
+            listed += _reverted_notices(action, path)
         if action.note is not None and action.note.problems:
-            listed += _unheld_value_notices(action, path, at, ctx.view)
+            listed += _unheld_value_notices(action, path, ctx.view)
             listed += [  # placeholders that cannot be resolved
-                invalid_field_notice(ctx, path, action.sha or "", problem)
+                _invalid_field_notice(path, action.sha or "", problem)
                 for problem in action.note.problems
                 if isinstance(problem, UnknownPlaceholder)
             ]
@@ -419,7 +409,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             is_deleted = is_second or case.store.is_purged
             hint = _DELETED_HINT if is_deleted else _UNKNOWN_ID_HINT
             kind = "twins" if is_second else "unknown_id"
-            listed.append(Notice(kind, path, text, hint, seen=at))
+            listed.append(Notice(kind, path, text, hint))
     return listed
 
 
@@ -436,7 +426,7 @@ def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list
             try:
                 ctx.vault.check_writable(action.path)
             except ReadOnlyNoteError as refused:
-                listed.append(Notice.of(NOT_WRITTEN, refused, ctx.now()))
+                listed.append(Notice.of(NOT_WRITTEN, refused))
         if note is None or fact is None:
             continue
         try:
@@ -446,5 +436,5 @@ def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list
             elif action.new_id:
                 add_id_line(note, action.fact_id)
         except NoteError as unsafe:
-            listed.append(Notice.of("unsafe_splice", unsafe, ctx.now()))
+            listed.append(Notice.of("unsafe_splice", unsafe))
     return listed

@@ -57,7 +57,7 @@ def drain_outbox(ctx: SyncContext) -> tuple[list[str], list[Notice]]:
         except NoteError as error:
             base = ctx.archive.find_base(fact_id)
             path = base.path if base else VaultPath("")
-            notices.append(conflict_not_written(path, error, ctx.now()))
+            notices.append(conflict_not_written(path, error))
             blocked.add(fact_id)
             continue
         if delivered is None:
@@ -182,7 +182,7 @@ def _refuse(
         ]
         if not dry_run:
             _keep_both(ctx, row, current, tuple(fields))
-    return Notice("not_delivered", path, f"{change} was not done: {why}", hint, seen=ctx.now())
+    return Notice("not_delivered", path, f"{change} was not done: {why}", hint)
 
 
 def _write(

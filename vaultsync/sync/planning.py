@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 
 from vaultsync.model.compare import differing_keys
@@ -32,7 +33,7 @@ from vaultsync.sync.decision_table import REASON_GONE, ActionKind, Decision, Pla
 from vaultsync.sync.identity import Case, NoteIdentities, TakenKeys, base_note
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
-from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
+from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path
 from vaultsync.sync.sync_request import SyncRequest
 
 DAMAGED_REASON = "its row in the store is damaged"
@@ -43,7 +44,7 @@ _ELSEWHERE_REASON = (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class SyncRun:
     """A run in progress: what it found, and its plan."""
 
@@ -61,26 +62,21 @@ class SyncRun:
     """The notices about the scan and the plan."""
     settled: Sequence[ActionTaken] = ()
     """The conflicts that the user settled in their notes."""
-    _taken: TakenKeys | None = field(default=None, init=False)
-    _queued: AbstractSet[str] | None = field(default=None, init=False)
 
-    @property
+    @cached_property
     def taken(self) -> TakenKeys:
-        """The keys of the paths in use and of planned ones, looked up on first use."""
-        if self._taken is None:
-            self._taken = TakenKeys(self.identities)
-        return self._taken
+        """The keys of the paths in use and of planned ones."""
+        return TakenKeys(self.identities)
+
+    @cached_property
+    def queued(self) -> AbstractSet[str]:
+        """The facts of which a write is in the outbox."""
+        return {entry.fact_id for entry in self.ctx.archive.outbox()}
 
     def release_cases(self) -> None:
         """Free the memory of what only the plan and its guard need."""
         self.cases = []
-        self._taken = None
-
-    def is_queued(self, fact_id: str) -> bool:
-        """Whether a write of the fact is in the outbox, which is read only once."""
-        if self._queued is None:
-            self._queued = {entry.fact_id for entry in self.ctx.archive.outbox()}
-        return fact_id in self._queued
+        vars(self).pop("taken", None)
 
 
 def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
@@ -143,9 +139,10 @@ def _decide(case: Case, work: SyncRun) -> Decision:
     if case.store.change is StoreChange.UNAVAILABLE and work.feed.is_available:
         return Decision(ActionKind.WAIT, DAMAGED_REASON)
     if decision.do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN:
-        if work.is_queued(case.fact_id):
+        if case.fact_id in work.queued:
             return Decision(ActionKind.WAIT, "its fact is in the outbox")
-        if case.moved_to_scope:
+        path = case.vault.path or VaultPath("")
+        if not is_managed_path(path, work.snapshot.adopted):
             return Decision(ActionKind.NOTHING, "a note outside the adopted folders")
         if case.store.is_purged:
             return Decision(ActionKind.NEEDS_REVIEW, PURGED_REASON)

@@ -148,7 +148,7 @@ class _Repair:
         if staged.sha == intent.after:
             return self._base_if_not_exchanged(staged)
         # It is not the file that we staged: it was displaced, or torn by the crash.
-        self.ctx.keep(staged)
+        self.ctx.keep(staged.data)
         if intent.before is None:
             return None
         if staged.sha == intent.before or (here and here.sha == intent.after):
@@ -252,7 +252,7 @@ class _Repair:
         """Complete a torn note with the text that was being written."""
         intent = self.intent
         # It may be an editor's file, and the editor may continue to write to it.
-        self.ctx.keep(torn)
+        self.ctx.keep(torn.data)
         if not _try_exchange(self.ctx, intent.op, intent.path, torn.sha):
             return self._base_of_unwritten()
         self._keep_displaced(torn, sha=torn.sha)
@@ -313,9 +313,9 @@ def _discard_orphans(ctx: SyncContext) -> None:
     recorded = {x.op for x in ctx.archive.intents()}
     recorded |= {x.op for x in ctx.archive.displaced_files()}
     orphans = [op for op in ops if op not in recorded]
-    files = [file for op in orphans if (file := ctx.vault.staged(op))]
-    if files:
-        ctx.keep(*files)
+    versions = [file.data for op in orphans if (file := ctx.vault.staged(op))]
+    if versions:
+        ctx.keep(*versions)
     for op in orphans:
         ctx.vault.discard(op)
 
@@ -397,7 +397,7 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
     Returns:
         Whether the save is in the vault; otherwise the next run tries again.
     """
-    ctx.keep(file)
+    ctx.keep(file.data)
     base = ctx.archive.find_base(displaced.fact_id)
     before = ctx.archive.blob(displaced.sha)
     if base is not None and before is not None:

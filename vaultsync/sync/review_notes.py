@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -49,7 +48,7 @@ def unclear_answers(ctx: SyncContext) -> list[Notice]:
         if file is not None and has_both_ticked(file.data.decode(errors="replace")):
             message = f"{each.note_path}: both boxes are ticked, so nothing was done"
             hint = "untick one of them, and save the note"
-            notices.append(Notice("unclear_answer", each.note_path, message, hint, seen=ctx.now()))
+            notices.append(Notice("unclear_answer", each.note_path, message, hint))
     return notices
 
 
@@ -107,21 +106,16 @@ def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, da
     Raises:
         NoteChangedError: it was saved meanwhile; the save is kept.
     """
-    _keep_bytes(ctx, file.data)
+    ctx.keep(file.data)
     ctx.vault.stage(op, data)
     ctx.vault.sync()
     try:
         ctx.vault.exchange(op, path, file.sha)
     except NoteChangedError as changed:
-        _keep_bytes(ctx, *changed.displaced)
+        ctx.keep(*changed.displaced)
         raise
     finally:
         ctx.vault.discard(op)
-
-
-def _keep_bytes(ctx: SyncContext, *versions: bytes) -> None:
-    with ctx.archive.transaction():
-        ctx.archive.put_blobs({hashlib.sha256(data).hexdigest(): data for data in versions})
 
 
 def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
@@ -151,7 +145,7 @@ def remove_settled_notes(ctx: SyncContext) -> list[Notice]:
             why = error.message.removeprefix(f"{path}: ")
             message = f"{path}: it is settled, but cannot be removed: {why}"
             hint = "change its permissions, or those of its folder; the next sync removes it"
-            notices.append(Notice(NOT_REMOVED, path, message, hint, seen=ctx.now()))
+            notices.append(Notice(NOT_REMOVED, path, message, hint))
     if remaining != settled:
         _remember_settled(ctx, remaining)
     return notices
@@ -178,11 +172,11 @@ def _remove_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
         ids = {review_id_in(text, kind) for kind in _SUFFIXES} - {None}
         if ids - {review_id}:
             return  # the user had deleted it, and a later one has its name
-        _keep_bytes(ctx, file.data)
+        ctx.keep(file.data)
         ctx.vault.stage_removal(op, path, file.sha)
         ctx.vault.discard(op)
     except NoteChangedError as changed:
-        _keep_bytes(ctx, *changed.displaced)
+        ctx.keep(*changed.displaced)
         ctx.vault.discard(op)
     except NoteMissingError:
         return

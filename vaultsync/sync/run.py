@@ -197,10 +197,9 @@ def observe(
     if request.allow_scope_moves:
         reread |= {each.path for each in ctx.archive.notices() if each.kind == "scope_move"}
     scope = ScanScope(
+        request,
         folders,
         reread=reread,
-        being_saved=request.being_saved,
-        read_all=request.read_all,
         adopted=adopted_folders(ctx),
         # A rebuild trusts one side, so it reads all of that side.
         ask_store=feed.is_available and not request.trust_store,

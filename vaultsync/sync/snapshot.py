@@ -20,7 +20,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line_beside
 from vaultsync.notes.canonical_form import is_canonical, leading_id
-from vaultsync.notes.parse import FieldProblem, Note, UnreadDate, home_folder, read_note
+from vaultsync.notes.parse import Note, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
@@ -36,6 +36,7 @@ from vaultsync.storage.vault import (
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
+from vaultsync.sync.sync_request import SyncRequest
 
 RACY_WINDOW_NS = 20_000_000
 """A file that changed this shortly before it was read may change again under the same
@@ -126,8 +127,6 @@ class VaultSnapshot:
     """All conflict notes and proposals in dirty folders."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
-    empty: set[VaultPath] = field(default_factory=set)
-    """New empty files, to which an editor is about to write."""
     is_partial: bool = False
     """Whether only some folders were scanned."""
 
@@ -162,14 +161,11 @@ class VaultSnapshot:
 class ScanScope:
     """How much of the vault a scan covers, and how closely it looks."""
 
+    request: SyncRequest
     folders: AbstractSet[VaultPath] | None = None
     """The folders to list; None for the whole vault."""
     reread: AbstractSet[VaultPath] = frozenset()
     """Notes to read even if nothing seems to have changed."""
-    being_saved: AbstractSet[VaultPath] = frozenset()
-    """Notes that an editor is saving right now; they are not read yet."""
-    read_all: bool = False
-    """Read every note, whatever its stamp says."""
     adopted: tuple[str, ...] = ()
     """The folders outside the scopes that the user adopted."""
     ask_store: bool = True
@@ -296,7 +292,7 @@ class _Scan:
         reread = {parent_folder(path) for path in scope.reread}
         for number, (path, folder) in enumerate(found.scan.folders.items()):
             found.conflict_copies += [path_in(path, name) for name in folder.copies]
-            if recorded.get(path) != folder.fingerprint or path in reread or scope.read_all:
+            if recorded.get(path) != folder.fingerprint or path in reread or scope.request.read_all:
                 found.scanned_folders[path] = folder
                 self._scan_folder(folder)
             if progress is not None:
@@ -323,7 +319,7 @@ class _Scan:
             fact_id, recorded_stamp = stamps.pop(name, ("", None))
             if not fact_id and is_review_note(name):
                 found.review_notes.add(path)
-            elif recorded_stamp != stamp or scope.read_all or path in scope.reread:
+            elif recorded_stamp != stamp or scope.request.read_all or path in scope.reread:
                 to_read.append((path, stamp, fact_id))
             else:
                 found.known.add(path)
@@ -332,7 +328,8 @@ class _Scan:
             bases = self.ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
             for path, stamp, fact_id in batch:
                 base = bases.get(fact_id)
-                if path in scope.being_saved and (base is None or base.stamp != stamp):
+                is_saved = path in scope.request.being_saved
+                if is_saved and (base is None or base.stamp != stamp):
                     file = NoteFile(b"", "", stamp)
                     found.seen[path] = ScannedFile(path, file, base, is_settled=False)
                 else:
@@ -354,7 +351,7 @@ class _Scan:
         except NoteError as error:
             seen = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
             if isinstance(error, UnreadableNoteError):
-                notice = Notice.of("unreadable", error, self.ctx.now())
+                notice = Notice.of("unreadable", error)
                 seen = seen._replace(read_error=notice, is_settled=True)
             found.seen[path] = seen  # others were removed or keep changing
             return
@@ -370,8 +367,7 @@ class _Scan:
                     found.restamped.append(NewStamp(path, base.fact.id, base.sha, trusted))
                 return
         elif not file.data or file.data.isspace():
-            found.empty.add(path)
-            return
+            return  # an editor is about to write to it
         elif is_review_text(file.data):
             found.review_notes.add(path)  # the user renamed or copied it
             return
@@ -395,7 +391,7 @@ class _Scan:
             _check_markers(path, file.data, before or b"")
             return ScannedFile(path, file, base, read_note(file.data, path))
         except UnreadableNoteError as error:
-            notice = Notice.of("unreadable", error, ctx.now(), file.sha)
+            notice = Notice.of("unreadable", error, file.sha)
             return ScannedFile(path, file, base, read_error=notice)
 
     def _identify_new_files(self) -> None:
@@ -519,24 +515,6 @@ def _check_markers(path: VaultPath, data: bytes, before: bytes) -> None:
             " belong to the text go into a fenced code block",
             line=line,
         )
-
-
-def invalid_field_notice(
-    ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem, *, is_new: bool = False
-) -> Notice:
-    """The notice of a property with a value that its field does not accept."""
-    outcome = "the fact has the default" if is_new else "the fact keeps its value"
-    if isinstance(problem, UnreadDate):
-        outcome = "it is stored, but counts as no due date"
-    return Notice(
-        "invalid_field",
-        path,
-        f"{path}:{problem.line}: {problem.message}; {outcome}",
-        problem.hint,
-        problem.line,
-        sha,
-        ctx.now(),
-    )
 
 
 def is_managed_path(path: VaultPath, adopted: Iterable[str]) -> bool:

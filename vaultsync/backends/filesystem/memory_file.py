@@ -18,7 +18,7 @@ from vaultsync.backends.contended_files import lock_open
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.file_reading import PAUSES, os_error_text, read_once
 from vaultsync.backends.filesystem.syscalls import EntryAt
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import try_replace
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
@@ -305,12 +305,9 @@ class DiskMemoryFile:
             return None
         return found.data if found else None
 
-    def put_state(self, data: bytes) -> bool:
-        try:  # private, because headings may contain secrets
-            replace_file(self._folder / STATE_FILE, data, mode=0o600, durable=False)
-        except OSError:
-            return False
-        return True
+    def put_state(self, data: bytes) -> None:
+        # Private, because headings may contain secrets; a full disk is ignored.
+        try_replace(self._folder / STATE_FILE, data)
 
 
 def _digest(data: bytes) -> str:

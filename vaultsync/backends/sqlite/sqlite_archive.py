@@ -430,7 +430,9 @@ class SqliteArchive:
         from vaultsync.storage.archive import Notice
 
         rows = self._rows("SELECT body FROM attention ORDER BY path, n")
-        return [Notice(**json.loads(body)) for (body,) in rows]
+        held = [json.loads(body) for (body,) in rows]
+        # Former versions also stored when they saw it.
+        return [Notice(**{key: each[key] for key in Notice._fields}) for each in held]
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases are kept."""
