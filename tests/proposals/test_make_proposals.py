@@ -166,8 +166,7 @@ def test_repeated_observations_are_one_fact_with_links_asked_about_once(world: R
     observed(4)
     assert world.maintain(kind=kind).proposed == {}
     world.ticks(ACCEPT)
-    report = world.settle()
-    assert report is not None
+    report = world.settled()
     (fact,) = (each for each in world.facts() if each.type == "fact")
     assert list(fact.related_fact_ids) == ids
     assert (world.maintain(kind=kind).proposed, world.fact(fact.id).importance) == ({kind: 1}, None)
