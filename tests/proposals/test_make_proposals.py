@@ -93,12 +93,6 @@ def test_a_dry_run_records_nothing(world: RuleWorld) -> None:
     assert world.outcomes() == []
 
 
-def test_what_is_off_proposes_nothing(world: RuleWorld) -> None:
-    world.twins()
-
-    assert world.maintain(OFF).proposed == {}
-
-
 def test_auto_accepts_at_once_and_can_be_undone(world: RuleWorld) -> None:
     world.twins()
     made = world.maintain(AUTO)
