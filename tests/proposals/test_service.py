@@ -520,11 +520,14 @@ def test_a_note_unreadable_or_moved_in_a_dry_run_is_no_answer(world: ProposalWor
     world.vault.break_folder(folder)
     world.settle()
     world.vault.broken.clear()
+    world.person_writes("Copy.md", world.text(str(made.note_path)))
     world.person_renames(str(made.note_path), "elsewhere.proposal.md")
     assert settle_proposals(world.ctx, dry_run=True) is None
 
     assert world.outcomes() == [""]
     assert world.archive.proposals()[0].note_path == made.note_path
+    world.settle()
+    assert world.archive.proposals()[0].note_path == "elsewhere.proposal.md"  # and not the copy
 
 
 def test_a_stale_proposal_that_an_editor_is_saving_stays_stale(world: ProposalWorld) -> None:
