@@ -479,9 +479,9 @@ def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  
 
 
 def single_settings(given: Table, table: str = "") -> Iterator[tuple[str, object]]:
-    """The settings in a file, each by its name, such as `watch.settle_seconds`."""
+    """The settings in a file by name, such as `watch.settle_seconds`; empty tables too."""
     for name, value in given.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from single_settings(value, f"{table}{name}.")
         else:
             yield f"{table}{name}", value
@@ -489,7 +489,7 @@ def single_settings(given: Table, table: str = "") -> Iterator[tuple[str, object
 
 def setting_names(given: Table) -> list[str]:
     """The names of the settings in a file."""
-    return [name for name, _ in single_settings(given)]
+    return [name for name, value in single_settings(given) if value != {}]
 
 
 def _names_for_all(given: Table) -> list[str]:

@@ -78,8 +78,13 @@ def test_a_name_of_two_facts_and_a_typo_need_no_search_of_all_texts_for_secrets(
 
 def test_an_agent_cannot_tell_that_a_fact_of_another_exists(world: World) -> None:
     remembered(world, id=ONE, title="On tea", scope="private-bea")
-    remembered(world, id=TWO, title="On tea")
     world.sync()
+    hidden = str(world.archive.note_paths([ONE])[ONE])
+    for name in ("01a20000", "On tea", hidden):
+        assert find_fact_id(world.ctx, name, agent=None) == ONE
+        with pytest.raises(NotFoundError):
+            find_fact_id(world.ctx, name, agent="ann")
+    remembered(world, id=TWO, title="On tea")
     for name in ("01a20000", "On tea"):
         assert find_fact_id(world.ctx, name, agent="ann") == TWO
 

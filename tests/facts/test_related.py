@@ -127,14 +127,6 @@ def test_a_name_of_two_notes_or_of_none_names_no_note(world: Around) -> None:
         world.named("0" * 8 + "-0000-0000-0000-" + "0" * 12)
 
 
-def test_a_note_of_another_agent_is_not_found_by_any_name(world: Around) -> None:
-    hidden = world.note_of("Tea", agent="ada", scope="private-ada")
-    for name in ("Tea", hidden.id, str(world.path(hidden.id))):
-        with pytest.raises(NotFoundError):
-            world.named(name)
-        assert world.named(name, agent=None) == hidden.id
-
-
 def test_links_are_found_in_both_directions(world: Around) -> None:
     tea = world.note_of("Tea", type="entity")
     one = world.note_of("One", "See [[Tea]].")

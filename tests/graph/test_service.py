@@ -111,19 +111,6 @@ def test_an_exported_graph_is_no_canvas_of_its_own(world: World) -> None:
     assert labels(world) == {"Alice", "Tea", "Cup", "Hers", "New"}
 
 
-def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
-    graph = load_graph(world.ctx, agent="indy")
-
-    hood = neighborhood(graph, find_node(graph, "al"), 2)
-
-    found = [(each.label, each.distance) for each in hood.neighbors]
-    assert found == [("New", 1), ("Tea", 1), ("Cup", 2)]
-    exported = json.loads(json.dumps(to_builtins(hood)))
-    assert exported["label"] == "Alice"
-    assert exported["neighbors"][0]["via"][0]["type"] == "mentions"
-    assert exported["neighbors"][0]["distance"] == 1
-
-
 def test_an_unknown_name_is_not_found_and_an_ambiguous_name_asks_for_a_path(world: World) -> None:
     with pytest.raises(NotFoundError, match="no node is called"):
         labels_around(world, "Nobody")

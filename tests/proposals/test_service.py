@@ -41,8 +41,7 @@ def world() -> ProposalWorld:
 
 
 def test_a_proposal_is_shown_beside_its_note_and_changes_nothing_yet(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    fact, made = world.better()
 
     assert world.review_notes() == [str(made.note_path)]
     assert str(made.note_path) == str(fact.path).replace(".md", ".proposal.md")
@@ -62,12 +61,10 @@ def test_a_proposal_waits_while_its_note_cannot_be_written(world: ProposalWorld)
 
 
 def test_a_ticked_box_accepts_and_its_run_can_be_undone(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    world.proposed(world.change(fact, title="A better title"))
+    fact, _ = world.better()
     world.ticks(ACCEPT)
-    report = world.settle()
+    report = world.settled()
 
-    assert report is not None
     assert [x.action for x in report.actions][-1] == "accept_proposal"
     assert (world.fact(fact.id).title, world.review_notes()) == ("A better title", [])
     assert "# A better title" in world.note(fact.id)
@@ -92,7 +89,7 @@ def test_a_rejected_proposal_is_not_made_again(world: ProposalWorld, how: str) -
 
 
 def test_without_an_answer_a_proposal_expires(world: ProposalWorld) -> None:
-    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.better()
     world.clock.advance(EXPIRY_DAYS * DAY + 60)
     world.settle()
 
@@ -103,8 +100,7 @@ def test_without_an_answer_a_proposal_expires(world: ProposalWorld) -> None:
 
 
 def test_a_proposal_with_another_name_is_still_the_same_and_no_fact(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    fact, made = world.better()
     folder = str(made.note_path).rpartition("/")[0]
     world.person_writes(f"{folder}/Copy.md", world.text(str(made.note_path)))
     world.person_renames(str(made.note_path), f"{folder}/My thoughts.md")
@@ -123,8 +119,7 @@ def test_a_proposal_with_another_name_is_still_the_same_and_no_fact(world: Propo
 
 
 def test_two_ticked_boxes_are_a_notice_until_one_is_unticked(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    _, made = world.better()
     world.ticks(ACCEPT)
     world.ticks(REJECT)
     for dry_run in (False, True, False):
@@ -135,21 +130,18 @@ def test_two_ticked_boxes_are_a_notice_until_one_is_unticked(world: ProposalWorl
     assert world.outcomes() == [""]
 
     world.person_edits(str(made.note_path), "- [x] Reject", "- [ ] Reject")
-    report = world.settle()
-    assert report is not None
+    report = world.settled()
     assert report.attention == []
     assert world.outcomes() == ["accepted"]
     assert unclear_answers(world.ctx) == []
 
 
 def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    world.proposed(world.change(fact, title="A better title"))
+    fact, _ = world.better()
     world.ticks(ACCEPT)
     world.agent_updates(fact.id, title="Another title")
-    report = world.settle()
+    report = world.settled()
 
-    assert report is not None
     assert [x.kind for x in report.attention] == ["proposal_changed"]
     (path,) = world.review_notes()
     text = world.text(path)
@@ -242,8 +234,7 @@ def test_what_others_wrote_too_needs_no_other_look(world: ProposalWorld) -> None
 
 
 def test_what_others_changed_elsewhere_stays(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    world.proposed(world.change(fact, title="A better title"))
+    fact, _ = world.better()
     world.agent_updates(fact.id, tags=["new"])
     world.ticks(ACCEPT)
     world.settle()
@@ -293,8 +284,7 @@ def test_a_merge_that_was_written_before_a_crash_is_accepted(world: ProposalWorl
 
 
 def test_without_the_store_a_ticked_box_waits(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    world.proposed(world.change(fact, title="A better title"))
+    fact, _ = world.better()
     world.ticks(ACCEPT)
     with world.outage():
         assert world.settle() is None
@@ -310,8 +300,7 @@ def test_without_the_store_a_ticked_box_waits(world: ProposalWorld) -> None:
 def test_a_dry_run_says_what_a_run_does(
     world: ProposalWorld, since: str, expected: list[str]
 ) -> None:
-    fact = world.mirrored()
-    world.proposed(world.change(fact, title="A better title"))
+    fact, _ = world.better()
     world.ticks(ACCEPT)
     if since == "deleted":
         world.agent_forgets(fact.id)
@@ -321,22 +310,12 @@ def test_a_dry_run_says_what_a_run_does(
         planned = settle_proposals(world.ctx, dry_run=True)
     with world.outage():
         assert settle_proposals(world.ctx, dry_run=True) is None
-    done = world.settle()
+    done = world.settled()
 
     assert planned is not None
-    assert done is not None
     assert kinds(planned) == kinds(done)
     for report in (planned, done):
         assert [x.action for x in report.actions if "proposal" in x.action] == expected
-
-
-def test_a_vault_that_is_away_rejects_nothing(world: ProposalWorld) -> None:
-    world.proposed(world.change(world.mirrored(), title="A better title"))
-    world.vault.missing = True
-    with pytest.raises(errors.VaultMissingError):
-        world.settle()
-
-    assert world.outcomes() == [""]
 
 
 def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorld) -> None:
@@ -351,8 +330,7 @@ def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorl
 
 
 def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    _, made = world.better()
     accept_proposals(world.ctx, [made])
     rejected = reject_proposals(world.ctx, [find_proposal(world.ctx, made.id)])
 
@@ -361,7 +339,7 @@ def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> 
 
 
 def test_a_proposal_is_found_by_note_or_title_not_by_some_characters(world: ProposalWorld) -> None:
-    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    _, made = world.better()
 
     for name in (str(made.note_path), f" {made.title.upper()} "):
         assert find_proposal(world.ctx, name).id == made.id
@@ -407,13 +385,11 @@ def test_the_note_of_another_proposal_at_the_same_path_stays(world: ProposalWorl
 
 
 def test_what_the_user_edits_in_the_note_meanwhile_is_not_overwritten(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    world.proposed(world.change(fact, title="A better title"))
+    fact, _ = world.better()
     world.person_edits(str(fact.path), "# A plain fact", "# My own title")
     world.ticks(ACCEPT)
-    report = world.settle()
+    report = world.settled()
 
-    assert report is not None
     assert [x.kind for x in report.attention] == ["proposal_changed"]
     assert "update_store" in [x.action for x in report.actions]
     assert world.fact(fact.id).title == "My own title"
@@ -421,20 +397,10 @@ def test_what_the_user_edits_in_the_note_meanwhile_is_not_overwritten(world: Pro
 
 
 def test_a_folder_that_cannot_be_listed_rejects_nothing(world: ProposalWorld) -> None:
-    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    _, made = world.better()
     world.person_renames(str(made.note_path), "elsewhere/kept.proposal.md")
     world.vault.break_folder("elsewhere")
     world.settle()
-
-    assert world.outcomes() == [""]
-
-
-def test_another_vault_at_the_same_place_rejects_nothing(world: ProposalWorld) -> None:
-    world.proposed(world.change(world.mirrored(), title="A better title"))
-    with world.archive.transaction():
-        world.archive.set_setting("vault_id", "another")
-    with pytest.raises(errors.VaultMismatchError):
-        world.settle()
 
     assert world.outcomes() == [""]
 
@@ -476,8 +442,7 @@ def test_what_was_made_and_deleted_since_is_not_made_again(world: ProposalWorld)
 
 
 def test_others_that_keep_writing_are_told_apart_from_an_answer(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    fact, made = world.better()
     busy = False
 
     def write(method: str) -> None:
@@ -496,8 +461,7 @@ def test_others_that_keep_writing_are_told_apart_from_an_answer(world: ProposalW
 
 
 def test_one_who_writes_in_between_is_written_around(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    fact, made = world.better()
     calls: list[str] = []
 
     def write(method: str) -> None:
@@ -516,7 +480,7 @@ def test_one_who_writes_in_between_is_written_around(world: ProposalWorld) -> No
 
 
 def test_a_crash_before_the_note_goes_changes_no_outcome(world: ProposalWorld) -> None:
-    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    _, made = world.better()
     with world.archive.transaction():
         world.archive.put_proposal(replace(made, outcome="accepted"))
     with world.nobody_writes():
@@ -570,21 +534,23 @@ def test_the_vault_is_scanned_once_for_many_notes_that_are_gone(
 
 
 def test_a_note_unreadable_or_moved_in_a_dry_run_is_no_answer(world: ProposalWorld) -> None:
-    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    _, made = world.better()
     folder = str(made.note_path).rpartition("/")[0]
     world.vault.break_folder(folder)
     world.settle()
     world.vault.broken.clear()
+    world.person_writes("Copy.md", world.text(str(made.note_path)))
     world.person_renames(str(made.note_path), "elsewhere.proposal.md")
     assert settle_proposals(world.ctx, dry_run=True) is None
 
     assert world.outcomes() == [""]
     assert world.archive.proposals()[0].note_path == made.note_path
+    world.settle()
+    assert world.archive.proposals()[0].note_path == "elsewhere.proposal.md"  # and not the copy
 
 
 def test_a_stale_proposal_that_an_editor_is_saving_stays_stale(world: ProposalWorld) -> None:
-    fact = world.mirrored()
-    made = world.proposed(world.change(fact, title="A better title"))
+    fact, made = world.better()
     path = str(made.note_path)
     world.agent_updates(fact.id, title="Another title")
     world.ticks(ACCEPT)
@@ -595,12 +561,10 @@ def test_a_stale_proposal_that_an_editor_is_saving_stays_stale(world: ProposalWo
             world.person_edits(path, "# Proposal", "# My proposal")
 
     world.vault.before = save
-    report = world.settle()
-    assert report is not None
+    report = world.settled()
     assert list(report.attention) == []
-    report = world.settle()
+    report = world.settled()
 
-    assert report is not None
     assert [x.kind for x in report.attention] == ["proposal_changed"]
     assert world.fact(fact.id).title == "Another title"
 
@@ -650,3 +614,17 @@ def test_secrets_stay_hidden_in_the_note_and_go_to_the_store(world: ProposalWorl
         assert token not in repr(visible_proposals(hidden.ctx, agent=None))
     accept_proposals(hidden.ctx, [made])
     assert hidden.fact(fact.id).content == f"Alpha says: {token}."
+
+
+def test_a_vault_that_is_away_or_another_one_rejects_nothing(world: ProposalWorld) -> None:
+    world.better()
+    world.vault.missing = True
+    with pytest.raises(errors.VaultMissingError):
+        world.settle()
+    world.vault.missing = False
+    with world.archive.transaction():
+        world.archive.set_setting("vault_id", "another")
+    with pytest.raises(errors.VaultMismatchError):
+        world.settle()
+
+    assert world.outcomes() == [""]

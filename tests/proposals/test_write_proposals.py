@@ -125,9 +125,8 @@ def test_what_is_accepted_is_as_the_agent_would_write_it(world: ProposalWorld, n
     assert (made.kind, made.proposer) == ("write", AGENT)
     assert said(world) == before
     world.ticks(ACCEPT)
-    report = world.settle()
+    report = world.settled()
     assert said(world) == said(free)
-    assert report is not None
     world.assert_at_rest()
     changed = [each.fact_id for each in made.changes]
     assert {row.actor for row in world.store.feed() if row.fact_id in changed} == {AGENT}

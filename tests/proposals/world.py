@@ -26,22 +26,31 @@ class ProposalWorld(World):
     def change(self, fact: Fact, **after: Value) -> ProposedChange:
         """A change of fields of a fact as it is now."""
         now = self.fact(fact.id)
-        before = {key: now.plain(key) for key in after}
-        return ProposedChange(now.id, now.revision or "", before, after, now.path, now.title)
+        return ProposedChange.of(now, after, path=now.path)
 
     def deletion(self, fact: Fact) -> ProposedChange:
         now = self.fact(fact.id)
-        before: dict[str, Value] = {"content": now.plain("content")}
-        return ProposedChange(now.id, now.revision or "", before, None, now.path, now.title)
+        return ProposedChange.of(now, None, needs=["content"], path=now.path)
 
     def creation(self, content: str) -> ProposedChange:
         values = {"id": self.clock.new_id(), "scope": SCOPE, "content": content, "type": "note"}
         fact = make_fact({**values, "createdAt": self.ctx.today()})
         return ProposedChange(fact.id, "", {}, fact_to_values(fact), None, fact.title)
 
+    def better(self, *lines: str) -> tuple[Fact, ProposalRecord]:
+        """A fact, and the proposal of another title for it."""
+        fact = self.mirrored(*lines)
+        return fact, self.proposed(self.change(fact, title="A better title"))
+
     def settle(self) -> Report | None:
         self.clock.advance(1)
         return settle_proposals(self.ctx)
+
+    def settled(self) -> Report:
+        """What settling did, which is something."""
+        report = self.settle()
+        assert report is not None
+        return report
 
     def ticks(self, box: str) -> None:
         """Tick a box of the only proposal."""

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from vaultsync.api import configuration as config
 from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.errors import ConfigError, MissingExtraError, nearest_name
 from vaultsync.privacy.redaction import scrub
-from vaultsync.settings import MachineSettings, Settings, Table, check_file, is_table, setting_names
+from vaultsync.settings import (
+    MachineSettings,
+    Settings,
+    Table,
+    check_file,
+    is_table,
+    setting_names,
+    single_settings,
+)
 from vaultsync.trust import requests_of
 
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
@@ -147,8 +155,11 @@ def _files(path: str | None) -> VaultFiles:
 
 
 def _values(files: VaultFiles) -> Iterator[SettingValue]:
-    defaults = dict(_flat(structs.asdict(MachineSettings())))
-    layers = {VAULT: dict(_flat(files.marker)), MACHINE: dict(_flat(files.machine))}
+    defaults = dict(single_settings(to_builtins(MachineSettings(), enc_hook=dict)))
+    layers = {
+        VAULT: dict(single_settings(files.marker)),
+        MACHINE: dict(single_settings(files.machine)),
+    }
     names = [*defaults, *(n for each in layers.values() for n in each if n not in defaults)]
     for name in dict.fromkeys(names):
         if name == _OWN or any(each.startswith(f"{name}.") for each in names):
@@ -163,16 +174,6 @@ def _without_secrets(value: object) -> object:
     if isinstance(value, list):
         return [_without_secrets(each) for each in value]
     return scrub(value) if isinstance(value, str) else value
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, Struct):
-            yield from _flat(structs.asdict(value), f"{prefix}{key}.")
-        elif isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", list(value) if isinstance(value, tuple) else value
 
 
 def _parsed(keys: tuple[str, ...], text: str) -> object:

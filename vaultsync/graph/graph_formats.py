@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
+from msgspec import to_builtins
+
 from vaultsync.extras import needs_extra
 from vaultsync.graph.colours import COLOURS, colour_of
 from vaultsync.graph.model import (
@@ -32,32 +34,13 @@ def graph_to_json(graph: Graph) -> str:
     """`{"nodes": […], "links": […]}`, the format of D3 and many others."""
     exported = {
         "nodes": [_node_json(node) for node in graph.nodes.values()],
-        "links": [_edge_json(edge) for edge in graph.edges],
+        "links": [to_builtins(edge) for edge in graph.edges],
     }
     return json.dumps(exported, ensure_ascii=False, indent=1) + "\n"
 
 
 def _node_json(node: GraphNode) -> dict[str, Value]:
-    return {
-        "id": node.id,
-        "label": node.label,
-        "type": node.type,
-        "group": node.scope,
-        "path": node.path,
-        "status": node.status,
-        "priority": node.priority,
-        "created": node.created,
-    }
-
-
-def _edge_json(edge: GraphEdge) -> dict[str, Value]:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "type": edge.kind,
-        "label": edge.label,
-        "weight": edge.weight,
-    }
+    return {key: value for key, value in to_builtins(node).items() if key != "aliases"}
 
 
 # Not allowed in XML 1.0, not even escaped.
@@ -73,7 +56,7 @@ def graph_to_graphml(graph: Graph) -> str:
     for node in graph.nodes.values():
         exported.add_node(_xml(node.id), **_attributes(_node_json(node), "id"))
     for number, edge in enumerate(graph.edges):
-        attributes = _attributes(_edge_json(edge), "source", "target")
+        attributes = _attributes(to_builtins(edge), "source", "target")
         exported.add_edge(_xml(edge.source), _xml(edge.target), f"e{number}", **attributes)
     lines = nx.generate_graphml(exported, named_key_ids=True)
     return "\n".join(["<?xml version='1.0' encoding='utf-8'?>", *lines, ""])

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from vaultsync.links.canvas import Canvas
 from vaultsync.links.references import fact_links
 from vaultsync.links.wikilinks import LinkResolver
@@ -31,8 +33,7 @@ CANVAS_PREFIX = "canvas:"
 """The prefix of the id of such a node, before its folded path."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode:
+class GraphNode(Struct, frozen=True, rename={"scope": "group"}):
     """A fact, or a link target without a note."""
 
     id: str
@@ -48,8 +49,7 @@ class GraphNode:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GraphEdge:
+class GraphEdge(Struct, frozen=True, rename={"kind": "type"}):
     """A connection between two nodes."""
 
     source: str
