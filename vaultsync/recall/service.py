@@ -290,12 +290,11 @@ class RecallSearch:
         unknown = self.words.unknown()
         if not (unknown or self.words.in_english):
             return None
-        from vaultsync.indexing.spelling import with_known_joints  # noqa: PLC0415 - few questions
         from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
 
         stems, is_word = {""} if self.words.in_english else unknown, self._sources.is_word
         text = without_slips(self._request.query, stems, self.words.stems_of, is_word)
-        text = with_known_joints(text, unknown, self.index, self.words.stems_of)
+        text = self.words.known.with_joints(text, unknown)
         if text == self._request.query:
             return None
         return self._parsed(structs.replace(self._request, query=text))[0]
