@@ -31,10 +31,6 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
 
     The first letter has to be the same, as it is in nearly all misspellings (Yannakoudakis and
     Fawthrop, *The Rules of Spelling Errors*, 1983).
-
-    Args:
-        term: stemmed.
-        known: stemmed.
     """
     most, letters = letters_off(term), set(term)
     near = {

@@ -28,9 +28,6 @@ class QuestionWords:
     """The words of a question, and the facts that have them.
 
     Args:
-        words: those of the question that are searched for.
-        asked: what the question asks for.
-        index: the index to search.
         is_word: whether a word is common in English.
     """
 

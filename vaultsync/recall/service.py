@@ -124,8 +124,6 @@ class RecallSearch:
     """A question that is being answered.
 
     Args:
-        sources: the facts and indexes.
-        request: the question and its filters.
         browse: whether an empty question returns all facts, the most important first, instead
             of none.
 
