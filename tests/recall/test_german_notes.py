@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.recalls import RecallWorld
-from vaultsync.backends.tantivy.index import TantivyIndex
 
 DATA = tomllib.loads(Path(__file__).with_name("german_notes.toml").read_text("utf-8"))
 FIRST = {"part": 23, "whole": 13, "same": 13, "form": 4, "english": 14}
@@ -17,9 +16,7 @@ FIRST = {"part": 23, "whole": 13, "same": 13, "form": 4, "english": 14}
 
 
 @pytest.fixture
-def german(tmp_path: Path) -> RecallWorld:
-    world = RecallWorld()
-    world.index = TantivyIndex(tmp_path / "words")  # type: ignore[assignment] # has German stems
+def german(world: RecallWorld) -> RecallWorld:
     for title, content in DATA["notes"].items():
         world.agent_remembers(content, title=title)
     return world
@@ -74,9 +71,7 @@ def test_a_slip_is_corrected_before_a_word_is_taken_for_a_foreign_one(german: Re
     assert german.titles("paginaton", mode="index", limit=1) == ["Cursors"]
 
 
-def test_english_words_find_notes_in_another_language(tmp_path: Path) -> None:
-    world = RecallWorld()
-    world.index = TantivyIndex(tmp_path / "words")  # type: ignore[assignment] # has Spanish stems
+def test_english_words_find_notes_in_another_language(world: RecallWorld) -> None:
     world.agent_remembers("La contraseña del correo está en el cajón de la cocina.", title="Correo")
     world.agent_remembers("El coche de la abuela está en el garaje, con la llave.", title="Coche")
     assert world.titles("the password", mode="index", limit=1) == ["Correo"]

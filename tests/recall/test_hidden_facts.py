@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,12 +11,11 @@ from tests.doubles.note_index import TemporaryIndex
 from tests.recalls import RecallWorld
 from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.permissions import Permissions, Reader
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.service import RecallSearch
-from vaultsync.recall.successors import successor_of_best
+from vaultsync.storage.store import StoreWrite
 from vaultsync.storage.store_view import visible_store
 
 
@@ -185,20 +182,16 @@ def test_what_replaced_a_fact_is_not_shown_to_those_who_may_not_see_it(world: Re
     assert world.titles("Are berths free?", agent="ada") == []
 
 
-def test_a_chain_of_replaced_facts_without_an_end_has_no_newest_version() -> None:
-    gone = {"a": Fact("a", superseded_by_id="b")}
-    circle = gone | {"b": Fact("b", superseded_by_id="a")}
-    for facts in (gone, circle):
-        find = partial(_some, facts)
-        assert successor_of_best({"a": 2.0}, find, lambda _: 1.0, least=1.0) is None
-    ended = gone | {"b": Fact("b")}
-    for facts in (ended, {}):  # it matches no better, or no longer exists
-        find = partial(_some, facts)
-        assert successor_of_best({"a": 2.0}, find, lambda _: 0.5, least=1.0) is None
-
-
-def _some(facts: Mapping[str, Fact], ids: Sequence[str]) -> dict[str, Fact]:
-    return {each: facts[each] for each in ids if each in facts}
+def test_a_chain_of_replaced_facts_without_an_end_has_no_newest_version(world: RecallWorld) -> None:
+    world.agent_remembers("Boats are free.")
+    old = world.agent_remembers("Berths are free.")
+    new = world.supersedes(old.id, "Moorings cost 100.")
+    assert world.titles("Are berths free?")[0] == "Moorings cost 100"
+    circle = new.evolve(superseded_by_id=old.id, revision="")
+    world.store.write([StoreWrite(new.id, circle, world.store.get(new.id).revision, "x")])
+    assert world.titles("Are berths free?") == ["Boats are free"]
+    world.agent_forgets(new.id)
+    assert world.titles("Are berths free?") == ["Boats are free"]
 
 
 def test_what_replaced_a_match_that_is_hardly_better_is_not_added(world: RecallWorld) -> None:

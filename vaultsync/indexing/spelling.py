@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain, compress, filterfalse
+
+from msgspec import Struct
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NoteIndex
@@ -29,10 +31,6 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
 
     The first letter has to be the same, as it is in nearly all misspellings (Yannakoudakis and
     Fawthrop, *The Rules of Spelling Errors*, 1983).
-
-    Args:
-        term: stemmed.
-        known: stemmed.
     """
     most, letters = letters_off(term), set(term)
     near = {
@@ -49,35 +47,6 @@ def near_terms(term: str, known: Iterable[str]) -> list[str]:
     from difflib import get_close_matches  # noqa: PLC0415 - see above
 
     return get_close_matches(term, sorted(near), cutoff=_SIMILAR)
-
-
-def word_of(term: str, stems_of: Callable[[str], Collection[str]]) -> str:
-    """A word with a term as its stem: *rehearse* for *rehears*, which alone has a shorter one."""
-    return next((each for each in (term, f"{term}e", f"{term}s") if term in stems_of(each)), term)
-
-
-def corrected_word(
-    typed: str,
-    term: str,
-    stems_of: Callable[[str], Collection[str]],
-    is_word: Callable[[str], bool],
-) -> str:
-    """The English word with a term as its stem that a misspelled one is a letter away from.
-
-    *Subscribers* for *subscribrs*; or else any word with the stem, for which a search for
-    keywords needs no more.
-    """
-    parts = [(typed[:at], typed[at:]) for at in range(1, len(typed) + 1)]
-    near = chain.from_iterable(
-        (
-            f"{a}{b[1:]}",
-            f"{a}{b[1:2]}{b[:1]}{b[2:]}",
-            *(f"{a}{x}{b[n:]}" for x in _LETTERS for n in (0, 1)),
-        )
-        for a, b in parts
-    )
-    words = filter(is_word, dict.fromkeys(near))
-    return next((each for each in words if term in stems_of(each)), word_of(term, stems_of))
 
 
 _BRITISH_AND_AMERICAN = (
@@ -112,11 +81,7 @@ _LEAST_STEM = 3
 
 
 def stems_before_slip(word: str) -> list[str]:
-    """What may be the stem of a word whose ending is misspelled, the longest first: *shippng*.
-
-    Args:
-        word: in lower case.
-    """
+    """What may be the stem of a word with a misspelled ending, the longest first: *shippng*."""
     return [
         stem
         for at in range(len(word) - 1, _LEAST_STEM - 1, -1)
@@ -130,138 +95,108 @@ def stems_before_slip(word: str) -> list[str]:
     ]
 
 
-def other_spellings(term: str, near: Sequence[str], is_word: Callable[[], bool]) -> list[str]:
-    """The known term that an unknown one is in another spelling; empty for most.
-
-    Args:
-        term: stemmed.
-        near: its `near_terms()`.
-        is_word: whether it is the stem of a correct word, which is misspelled in neither.
-    """
-    if not near:
-        return []
-    if other := set(near).intersection(british_or_american(term)):
-        return sorted(other)[:1]
-    return [] if is_word() else [near[0]]
-
-
-def known_spelling(
-    term: str,
-    words: str,
-    index: NoteIndex,
-    stems_of: Callable[[str], Collection[str]],
-    is_word: Callable[[str], bool],
-) -> list[str]:
-    """The known term that an unknown one is in another spelling or misspelled; mostly none.
-
-    Args:
-        term: of the index, from the words.
-        words: as typed.
-        index: what knows the other terms.
-        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
-        is_word: whether a word is correct: *driving* is not a misspelled *dive*.
-    """
-    typed = (each for each in split_words(words) if term in stems_of(each))
-    # A slip keeps the stemmer from the ending of *bakrey*.
-    near = index.near_terms(term)
-    if not near and term.endswith("y"):
-        near = index.near_terms(f"{term[:-1]}i")
-    spellings = other_spellings(term, near, lambda: any(map(is_word, typed)))
-    return spellings or known_before_slip(term, words, index, stems_of, is_word)
-
-
-def known_before_slip(
-    term: str,
-    words: str,
-    index: NoteIndex,
-    stems_of: Callable[[str], Collection[str]],
-    is_word: Callable[[str], bool],
-) -> list[str]:
-    """The known term of a word with a misspelled ending, such as *shippng*; mostly none.
-
-    Args:
-        term: of the index, from the words.
-        words: as typed.
-        index: what knows the other terms.
-        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
-        is_word: whether a word is correct: *Carter* is no cart.
-    """
-    typed = (each for each in split_words(words.lower()) if term in stems_of(each))
-    word = next(filterfalse(is_word, typed), "")
-    possible = [x for each in stems_before_slip(word) for x in (*stems_of(each), each)]
-    counts = index.facts_with(possible) if possible else {}
-    return [each for each in possible if counts[each]][:1]
-
-
 _SEPARABLE = r"(?<![\w:#./\"-]){}(?![\w:./\"-])"
 """A word by itself, no part of a filter, a tag, a path or a quotation."""
 _JOINED = r"[^\W\d_]{4,30}"
 _JOINT = r"(?<![\w:#./\"])(?=([^\W\d_]+)[- ]([^\W\d_]+)(?![\w:./\"]))"
-
-
 _VERB = r"\b([a-z]{3,20}) (up|down|in|out|off|over)\b"
 
 
-def nouns_of_verbs(
-    words: str, index: NoteIndex, stems_of: Callable[[str], Collection[str]]
-) -> Mapping[str, Collection[str]]:
-    """Noun in facts -> the terms of the verb in a question: *backup* for *backed up*.
+class KnownWords(Struct, frozen=True):
+    """The words of a question, and what knows those of facts and of English."""
 
-    Args:
-        words: those of the question.
-        index: what knows the terms of facts.
-        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
-    """
-    nouns = {
-        f"{stem}{particle}": {*stems_of(verb), *stems_of(particle)}
-        for verb, particle in re.findall(_VERB, words.lower())
-        for stem in stems_of(verb)
-    }
-    counts = index.facts_with(nouns)
-    return {noun: stems for noun, stems in nouns.items() if counts[noun]}
+    typed: str
+    """The question."""
+    index: NoteIndex
+    stems_of: Callable[[str], Collection[str]]
+    """Word -> its stems, as `NoteIndex.stemmer()`."""
+    is_word: Callable[[str], bool]
+    """Whether a word is correct: *driving* is no misspelled *dive*, and *Carter* is no *cart*."""
 
+    def spelling_of(self, term: str) -> list[str]:
+        """The known term that an unknown one is in another spelling or misspelled; mostly none."""
+        # A slip keeps the stemmer from the ending of *bakrey*.
+        near = self.index.near_terms(term)
+        if not near and term.endswith("y"):
+            near = self.index.near_terms(f"{term[:-1]}i")
+        if other := set(near).intersection(british_or_american(term)):
+            return sorted(other)[:1]
+        typed = (each for each in split_words(self.typed) if term in self.stems_of(each))
+        is_misspelled = near and not any(map(self.is_word, typed))
+        return near[:1] if is_misspelled else self.before_slip(term)
 
-def with_known_joints(
-    text: str,
-    unknown: Collection[str],
-    index: NoteIndex,
-    stems_of: Callable[[str], Collection[str]],
-) -> str:
-    """A question with unknown words joined or parted as facts have them: *wifi* for *Wi-Fi*.
+    def before_slip(self, term: str) -> list[str]:
+        """The known term of a word with a misspelled ending, such as *shippng*; mostly none."""
+        typed = (x for x in split_words(self.typed.lower()) if term in self.stems_of(x))
+        word = next(filterfalse(self.is_word, typed), "")
+        possible = [x for each in stems_before_slip(word) for x in (*self.stems_of(each), each)]
+        counts = self.index.facts_with(possible) if possible else {}
+        return [each for each in possible if counts[each]][:1]
 
-    Args:
-        text: the question.
-        unknown: the terms that no fact has.
-        index: what knows the terms and the phrases of facts.
-        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
-    """
-    is_unknown = frozenset(unknown).intersection
-    joined = {
-        (first, second): stems_of(f"{first}{second}".lower())
-        for first, second in re.findall(_JOINT, text)
-        if is_unknown((*stems_of(first.lower()), *stems_of(second.lower())))
-    }
-    counts = index.facts_with({*chain.from_iterable(joined.values())})
-    for (first, second), stems in joined.items():
-        if any(map(counts.get, stems)):
-            text = re.sub(rf"\b{first}[- ]{second}\b", f"{first}{second}", text)
-    for word in dict.fromkeys(re.findall(_SEPARABLE.format(_JOINED), text)):
-        if is_unknown(stems_of(word.lower())) and (parted := _parted(word, index, stems_of)):
-            text = re.sub(_SEPARABLE.format(word), parted, text)
-    return text
+    def word_with(self, term: str) -> str:
+        """A word with a term as its stem: *rehearse* for *rehears*, which has a shorter one."""
+        words = (term, f"{term}e", f"{term}s")
+        return next((each for each in words if term in self.stems_of(each)), term)
 
+    def corrected(self, typed: str, term: str) -> str:
+        """The English word with a term as its stem that a misspelled one is a letter away from.
 
-def _parted(word: str, index: NoteIndex, stems_of: Callable[[str], Collection[str]]) -> str:
-    """A word as the two adjacent ones that facts have; empty for most. *Away* is no *a way*."""
-    pairs = [(word[:at], word[at:]) for at in range(1, len(word) - 1)]
-    pairs = [pair for pair in pairs if pair[0].lower() not in FUNCTION_WORDS[ENGLISH]]
-    for place in (1, 0):  # few ends of a word are words
-        stems = [stems_of(pair[place].lower()) for pair in pairs]
-        counts = index.facts_with({*chain.from_iterable(stems)})
-        known = [any(map(counts.get, some)) for some in stems]
-        pairs = [*compress(pairs, known)]
-    for pair in pairs:
-        phrase = " ".join(pair)
-        if index.search("", FactFilters(), phrases=(phrase,), limit=1):
-            return phrase
-    return ""
+        *Subscribers* for *subscribrs*; or else any word with the stem, for which a search for
+        keywords needs no more.
+        """
+        parts = [(typed[:at], typed[at:]) for at in range(1, len(typed) + 1)]
+        near = chain.from_iterable(
+            (
+                f"{a}{b[1:]}",
+                f"{a}{b[1:2]}{b[:1]}{b[2:]}",
+                *(f"{a}{x}{b[n:]}" for x in _LETTERS for n in (0, 1)),
+            )
+            for a, b in parts
+        )
+        words = filter(self.is_word, dict.fromkeys(near))
+        return next((each for each in words if term in self.stems_of(each)), self.word_with(term))
+
+    def nouns_of_verbs(self) -> Mapping[str, Collection[str]]:
+        """Noun in facts -> the terms of the verb in a question: *backup* for *backed up*."""
+        nouns = {
+            f"{stem}{particle}": {*self.stems_of(verb), *self.stems_of(particle)}
+            for verb, particle in re.findall(_VERB, self.typed.lower())
+            for stem in self.stems_of(verb)
+        }
+        counts = self.index.facts_with(nouns)
+        return {noun: stems for noun, stems in nouns.items() if counts[noun]}
+
+    def with_joints(self, text: str, unknown: Collection[str]) -> str:
+        """A text with words joined or parted as facts have them: *wifi* for *Wi-Fi*.
+
+        `unknown` are the terms that no fact has.
+        """
+        is_unknown = frozenset(unknown).intersection
+        joined = {
+            (first, second): self.stems_of(f"{first}{second}".lower())
+            for first, second in re.findall(_JOINT, text)
+            if is_unknown((*self.stems_of(first.lower()), *self.stems_of(second.lower())))
+        }
+        counts = self.index.facts_with({*chain.from_iterable(joined.values())})
+        for (first, second), stems in joined.items():
+            if any(map(counts.get, stems)):
+                text = re.sub(rf"\b{first}[- ]{second}\b", f"{first}{second}", text)
+        for word in dict.fromkeys(re.findall(_SEPARABLE.format(_JOINED), text)):
+            if is_unknown(self.stems_of(word.lower())) and (parted := self._parted(word)):
+                text = re.sub(_SEPARABLE.format(word), parted, text)
+        return text
+
+    def _parted(self, word: str) -> str:
+        """A word as the two adjacent ones that facts have; mostly empty. *Away* is no *a way*."""
+        pairs = [(word[:at], word[at:]) for at in range(1, len(word) - 1)]
+        pairs = [pair for pair in pairs if pair[0].lower() not in FUNCTION_WORDS[ENGLISH]]
+        for place in (1, 0):  # few ends of a word are words
+            stems = [self.stems_of(pair[place].lower()) for pair in pairs]
+            counts = self.index.facts_with({*chain.from_iterable(stems)})
+            known = [any(map(counts.get, some)) for some in stems]
+            pairs = [*compress(pairs, known)]
+        for pair in pairs:
+            phrase = " ".join(pair)
+            if self.index.search("", FactFilters(), phrases=(phrase,), limit=1):
+                return phrase
+        return ""

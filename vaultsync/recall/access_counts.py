@@ -25,7 +25,6 @@ class AccessCounter:
     are needed, or when the log is full. Counts are stored beside the facts: no revision changes.
 
     Args:
-        ctx: the store to write to.
         log: keeps uses until the store has them.
     """
 

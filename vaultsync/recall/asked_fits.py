@@ -62,11 +62,6 @@ def named_notes(question: str, terms: QueryTerms, things: Iterable[Fact]) -> set
     """The ids of the notes whose titles or aliases have all words of the question.
 
     Such as *Clara*, *Who is Clara?*, *Tell me about Clara*; none for *Why Clara?*.
-
-    Args:
-        question: the question.
-        terms: its terms.
-        things: notes of persons, projects and things.
     """
     number = len(terms.stems)
     is_more = number > _NAME_WORDS or _CIRCUMSTANCES.intersection(question.lower().split()[:1])

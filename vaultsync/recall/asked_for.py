@@ -228,7 +228,7 @@ def _words_of(text: str) -> list[str]:
     found = _WORD.findall(_TO_DOS.sub(TO_DO_NOUN, lowered))
     if ORDERS.isdisjoint(found):
         return found
-    from vaultsync.recall.asked_order import without_counts  # noqa: PLC0415 - few have an order
+    from vaultsync.recall.asked_reading import without_counts  # noqa: PLC0415 - few have an order
 
     return without_counts(found)
 

@@ -15,7 +15,6 @@ class Candidates:
     """The candidates of a question: those that may be shown, and why others may not.
 
     Args:
-        sources: the store, its archive, and what applies to the branch.
         filters: what every candidate must match.
         degraded: receives a sentence about each thing that was missing.
     """

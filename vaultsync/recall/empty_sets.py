@@ -15,13 +15,7 @@ _ALL = 1 << 31
 
 
 def explain_empty_set(query: ParsedQuery, filters: FactFilters, index: NoteIndex) -> str:
-    """A sentence that says what the memory has instead; empty if that explains nothing.
-
-    Args:
-        query: a question for a set.
-        filters: its filters, with those of the request.
-        index: an index of the facts that the agent may see.
-    """
+    """A sentence that says what the memory has instead; empty if that explains nothing."""
     types = filters.types or query.hinted_types
     wide = filters._replace(
         types=types,

@@ -89,12 +89,7 @@ def _is_list(rest: str, sign: str) -> bool:
 
 
 def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tuple[str, str]:
-    """A question for facts of a type or a tag without what it excludes; empty if nothing is.
-
-    Args:
-        question: any question.
-        asked_of: what a question asks for.
-    """
+    """A question for facts of a type or a tag without what it excludes; empty if nothing is."""
     spaced = " ".join(question.split())  # the pattern takes long for many spaces
     if japanese := _JAPANESE_EXCEPT.match(spaced):
         rest = spaced[japanese.end() :]

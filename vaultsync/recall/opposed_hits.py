@@ -46,14 +46,11 @@ class OpposedHits:
     A contradicting fact is added only if it, too, is about the question.
 
     Args:
-        question: the question.
-        ranked: ids of the candidates, best first.
         facts: the candidates by id; added facts are added to `found`.
         find: searches for what a hit denies, which may have few words of the question; None
             for a set, whose facts are all about the question, and which gets no others.
         shown: the number of hits shown; only these are compared with each other, and all
             candidates with denials.
-        keep_order: whether to keep the order of the candidates.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from itertools import filterfalse, product
 from math import fsum
+from typing import TYPE_CHECKING
 
 from vaultsync.indexing.language import ENGLISH, GERMAN, IRREGULAR_FORMS, language_of
 from vaultsync.indexing.ports import NoteIndex
@@ -16,6 +17,9 @@ from vaultsync.recall.asked_words import AskedFor
 from vaultsync.recall.explanation import QueryTerms, fact_text
 from vaultsync.recall.ranking import rarity
 
+if TYPE_CHECKING:  # few questions need it
+    from vaultsync.indexing.spelling import KnownWords
+
 _PARTICLES = (" up", " down", " in", " out", " off", " over")
 """Of these, a question with a verb such as *back up* has one."""
 
@@ -24,9 +28,6 @@ class QuestionWords:
     """The words of a question, and the facts that have them.
 
     Args:
-        words: those of the question that are searched for.
-        asked: what the question asks for.
-        index: the index to search.
         is_word: whether a word is common in English.
     """
 
@@ -150,7 +151,7 @@ class QuestionWords:
         words, language = self._asked_words, self.language
         if self.in_english or language == ENGLISH or (language is None and self._is_plain(words)):
             return
-        if language is None and any(map(self._before_slip, self._without_facts())):
+        if language is None and any(map(self.known.before_slip, self._without_facts())):
             return  # *paginaton* is no foreign word
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - few questions
 
@@ -185,9 +186,7 @@ class QuestionWords:
         """Also search for the noun of a verb with a particle: *backup* for *back up*."""
         if not any(map(self._asked_words.lower().__contains__, _PARTICLES)):
             return
-        from vaultsync.indexing.spelling import nouns_of_verbs  # noqa: PLC0415 - few questions
-
-        for noun, stems in nouns_of_verbs(self._asked_words, self.index, self.stems_of).items():
+        for noun, stems in self.known.nouns_of_verbs().items():
             self.searched += f" {noun}"
             for stem in filter(stems.__contains__, self.terms.stems):
                 self.terms.add_spelling(stem, noun)
@@ -219,29 +218,25 @@ class QuestionWords:
             and (not count or (stem.endswith("e") and self._is_lengthened(stem)))
         ]
         for stem in unknown:
-            from vaultsync.indexing.spelling import known_spelling, word_of  # noqa: PLC0415 - few questions
-
-            words, is_word = self._asked_words, self._is_common
-            for spelling in known_spelling(stem, words, self.index, self.stems_of, is_word):
+            for spelling in self.known.spelling_of(stem):
                 self.terms.add_spelling(stem, spelling)
-                self.searched += f" {word_of(spelling, self.stems_of)}"
-                typed = (each for each in split_words(words) if stem in self.stems_of(each))
+                self.searched += f" {self.known.word_with(spelling)}"
+                words = split_words(self._asked_words)
+                typed = (each for each in words if stem in self.stems_of(each))
                 self._misspelled |= dict.fromkeys(typed, spelling)
 
     def spelled_right(self, text: str) -> str:
         """A text with the corrected spellings: a model hardly knows a misspelled word."""
         for typed, spelling in self._misspelled.items():
-            from vaultsync.indexing.spelling import corrected_word  # noqa: PLC0415 - few questions
-
-            right = corrected_word(typed.lower(), spelling, self.stems_of, self._is_common)
-            text = re.sub(rf"\b{typed}\b", right, text)
+            text = re.sub(rf"\b{typed}\b", self.known.corrected(typed.lower(), spelling), text)
         return text
 
-    def _before_slip(self, stem: str) -> list[str]:
-        from vaultsync.indexing.spelling import known_before_slip  # noqa: PLC0415 - few questions
+    @cached_property
+    def known(self) -> KnownWords:
+        """Its words beside those of facts, for their spelling."""
+        from vaultsync.indexing.spelling import KnownWords  # noqa: PLC0415 - few questions
 
-        words, is_word = self._asked_words, self._is_common
-        return known_before_slip(stem, words, self.index, self.stems_of, is_word)
+        return KnownWords(self._asked_words, self.index, self.stems_of, self._is_common)
 
     def _is_lengthened(self, stem: str) -> bool:
         """Whether a stemmer added an e to a word, and no fact has that: *thuding*."""

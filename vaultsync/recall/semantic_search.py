@@ -16,12 +16,6 @@ from vaultsync.recall.ranking import chunks_similarity
 class SemanticSearch:
     """A question that is embedded, and what is near to it.
 
-    Args:
-        vectors: the index of the chunks.
-        embedder: the model that made them.
-        question: the text for the model.
-        words: the words of the question.
-
     Raises:
         DerivedError, ImportError, OSError: the model cannot be used.
     """

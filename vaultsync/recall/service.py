@@ -124,8 +124,6 @@ class RecallSearch:
     """A question that is being answered.
 
     Args:
-        sources: the facts and indexes.
-        request: the question and its filters.
         browse: whether an empty question returns all facts, the most important first, instead
             of none.
 
@@ -290,12 +288,11 @@ class RecallSearch:
         unknown = self.words.unknown()
         if not (unknown or self.words.in_english):
             return None
-        from vaultsync.indexing.spelling import with_known_joints  # noqa: PLC0415 - few questions
         from vaultsync.recall.misspelled_requests import without_slips  # noqa: PLC0415 - few questions
 
         stems, is_word = {""} if self.words.in_english else unknown, self._sources.is_word
         text = without_slips(self._request.query, stems, self.words.stems_of, is_word)
-        text = with_known_joints(text, unknown, self.index, self.words.stems_of)
+        text = self.words.known.with_joints(text, unknown)
         if text == self._request.query:
             return None
         return self._parsed(structs.replace(self._request, query=text))[0]
@@ -765,14 +762,13 @@ class RecallSearch:
         shown = (known[each] * factor(facts[each]) for each in self._similarities if each in known)
         least = SUCCESSOR_LEAD * max(shown, default=0.0)
         better = {each: score for each, score in hits if score > least}
-        if not better:
-            return  # as nearly always, without reading one
-        from vaultsync.recall.successors import successor_of_best  # noqa: PLC0415 - few questions
-
-        found = successor_of_best(better, self.candidates.find, factor, least=least)
-        if found is None:
+        found = self.candidates.find([*better]) if better else {}  # most answers read none
+        rated = {each: better[each] * factor(fact) for each, fact in found.items()}
+        best = max(rated, key=lambda each: (rated[each], each), default="")
+        score = rated.get(best, 0.0)
+        newest = self._newest_version(best) if score > least else ""
+        if not newest:
             return
-        newest, score = found
         self._load([newest])
         if newest in facts and (not query.asked.types or query.is_of_asked_type(facts[newest])):
             known[newest] = max(score, known.get(newest, 0.0))
@@ -780,6 +776,16 @@ class RecallSearch:
             others = {k: x * scale for k, x in self._similarities.items() if k != newest}
             self._similarities = {newest: 1.0, **others}
             self._moves.setdefault(newest, []).append(SUCCEEDS)
+
+    def _newest_version(self, fact_id: str) -> str:
+        """The id of the last fact that replaced another; empty if they are gone, or in a circle."""
+        seen = set[str]()
+        while fact_id not in seen and (found := self.candidates.find([fact_id])):
+            seen.add(fact_id)
+            if (newer := found[fact_id].superseded_by_id) is None:
+                return fact_id
+            fact_id = newer
+        return ""
 
     def _count_hidden_among(
         self, filters: FactFilters, among: AbstractSet[str]

@@ -72,7 +72,6 @@ class ModelFetcher:
     """Downloads a model into the folder of models.
 
     Args:
-        models: the folder of models.
         hub: the address of the server; only https, except on this machine.
         progress: called with the file, the bytes downloaded, and the total (0: unknown).
 

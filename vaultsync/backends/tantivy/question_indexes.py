@@ -28,12 +28,7 @@ MAX_OPEN = 8
 
 
 class QuestionIndexes:
-    """One index per reader, in folders that may be deleted at any time, and temporary ones.
-
-    Args:
-        parent: the folder of the indexes.
-        open_index: opens the index in a folder.
-    """
+    """One index per reader, in folders that may be deleted at any time, and temporary ones."""
 
     def __init__(self, parent: Path, open_index: Callable[[Path], TantivyIndex]) -> None:
         self._parent = parent
