@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -133,7 +133,7 @@ def _messages(about: About) -> list[dict[str, str]]:
     return [{"role": "user", "content": about.text, "name": about.name}]
 
 
-EVERY_METHOD: Mapping[str, Sequence[Ask]] = {
+EVERY_METHOD: dict[str, Sequence[Ask]] = {
     **{
         name: _plainly(name)
         for name in (

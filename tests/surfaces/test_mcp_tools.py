@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 from unittest import mock
 
@@ -175,13 +176,6 @@ def test_what_the_list_leaves_out_is_still_checked(memory: AgentMemory) -> None:
         assert done.isError, (tool, given)
 
 
-def test_null_stands_for_what_is_left_out(memory: AgentMemory) -> None:
-    """Hosts with strict schemas send a null for each argument that has no value."""
-    done = call(memory, "query_vault", type=None, scope=None, since=None, after=None)
-
-    assert done["facts"] == []
-
-
 @pytest.mark.parametrize("name", TOOLS_BY_NAME)
 def test_every_tool_has_a_description_and_valid_schemas(name: str) -> None:
     row = tool_row(TOOLS_BY_NAME[name])
@@ -334,26 +328,26 @@ def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: 
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
-def test_a_change_beside_an_open_conflict_is_none_itself(home: Home, memory: AgentMemory) -> None:
+def dispute(home: Home, memory: AgentMemory) -> tuple[dict[str, Any], Path, dict[str, Any]]:
+    """A fact, its note, which a person edited, and the answer to what an agent wrote then."""
     made = call(memory, "memory_store_fact", text="One line.", title="T")
     memory.finish_pending()
     note = home.note(made["path"])
     text = note.read_text(encoding="utf-8")
     note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
-    assert call(memory, "memory_update_fact", id=made["id"], content="An agent's.")["conflict"]
+    return made, note, call(memory, "memory_update_fact", id=made["id"], content="An agent's.")
+
+
+def test_a_change_beside_an_open_conflict_is_none_itself(home: Home, memory: AgentMemory) -> None:
+    made, _, changed = dispute(home, memory)
+    assert changed["conflict"]
     added = call(memory, "memory_edit_fact", id=made["id"], append="Another line.")
     assert added["content"] == "A person's line.\n\nAnother line."
     assert "conflict" not in added
 
 
 def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMemory) -> None:
-    made = call(memory, "memory_store_fact", text="One line.", title="T")
-    memory.finish_pending()
-    note = home.note(made["path"])
-    text = note.read_text(encoding="utf-8")
-    note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
-
-    changed = call(memory, "memory_update_fact", id=made["id"], content="An agent's.")
+    made, note, changed = dispute(home, memory)
     assert changed["content"] == "A person's line."
     (met,) = call(memory, "memory_conflicts")["conflicts"]
     assert met["id"] == changed["conflict"]
@@ -385,12 +379,7 @@ def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMem
 def test_the_user_s_answer_in_a_conflict_note_precedes_that_of_an_agent(
     home: Home, memory: AgentMemory, take: str, kept: str
 ) -> None:
-    made = call(memory, "memory_store_fact", text="One line.", title="T")
-    memory.finish_pending()
-    note = home.note(made["path"])
-    text = note.read_text(encoding="utf-8")
-    note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
-    call(memory, "memory_update_fact", id=made["id"], content="An agent's.")
+    _, note, _ = dispute(home, memory)
     (met,) = call(memory, "memory_conflicts")["conflicts"]
     review = home.note(met["conflict_path"])
     if take == "store":  # deleting the note keeps what the user wrote
@@ -749,6 +738,9 @@ def test_a_text_in_place_of_a_list_of_sentences_is_one_of_them(memory: AgentMemo
 
 
 def test_null_stands_for_an_argument_that_is_left_out(memory: AgentMemory) -> None:
+    """Hosts with strict schemas send a null for each argument that has no value."""
+    none = dict.fromkeys(("type", "scope", "since", "after"))
+    assert call(memory, "query_vault", **none)["facts"] == []
     none = dict.fromkeys(("priority", "tags", "entities", "fields"))
     assert call(memory, "memory_store_fact", text="One.", **none)["title"] == "One"
     none = dict.fromkeys(("types", "all", "limit", "mode"))

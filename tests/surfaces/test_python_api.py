@@ -17,11 +17,13 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 from msgspec import to_builtins
 
 import vaultsync
+from tests.every_method import EVERY_METHOD, About
 from tests.world import open_scopes
 from vaultsync import errors
 from vaultsync.api import opening
@@ -49,7 +51,7 @@ from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
-from vaultsync.sync.report import Report, Status
+from vaultsync.sync.report import Status
 
 pytestmark = pytest.mark.long(5)
 
@@ -653,45 +655,28 @@ def test_a_call_refuses_an_agent_without_a_valid_name(memory: Memory, agent: obj
     assert memory.get(fact.id).content == "One."
 
 
-CALLS: dict[str, Callable[[Memory], object]] = {
-    "add_to_memory_file": lambda m: m.add_to_memory_file("MEMORY.md", "One.", section="Log"),
-    "answer": lambda m: m.answer(RecallRequest("one")),
-    "as_seen": lambda m: m.as_seen(Report("run", dry_run=False, seconds=0, counts={})),
-    "compare": lambda m: m.compare(Fact(m.settings.vault_id)),
-    "edit": lambda m: m.edit(m.settings.vault_id, append="One."),
-    "export": lambda m: m.export(print),
-    "import_from": lambda m: m.import_from("markdown", m.settings.state_dir),
-    "observe_hook": lambda m: m.observe_hook('{"hook_event_name": "Stop", "text": "One."}'),
-    "pack": lambda m: m.pack(ContextRequest("one")),
-    "rebuild": lambda m: m.rebuild(source="store"),
-    "remember_messages": lambda m: m.remember_messages([], session="one"),
-    "resolve": lambda m: m.resolve("one", take="store"),
-    "resolve_by_hand": lambda m: m.resolve_by_hand("one", field="content", text="One."),
-    "settle_copy": lambda m: m.settle_copy("one.md", take="keep"),
-    "with_queued": lambda m: m.with_queued(Status(0, 0, 0, 0, (), 0, None, "idle")),
+CALLS = EVERY_METHOD | {
+    "compare": [lambda m, a: m.compare(Fact(a.fact))],
+    "conflict_copies": [lambda m, _: m.conflict_copies()],
+    "proposal": [lambda m, a: m.proposal(a.fact)],
+    "with_queued": [lambda m, _: m.with_queued(Status(0, 0, 0, 0, (), 0, None, "idle"))],
 }
-"""The methods that take more, or other, than texts by position."""
+"""Calls that call no other method first."""
 
 
 def test_a_closed_memory_says_to_open_it_again(vault: Path, state: str) -> None:
     memory = vaultsync.open(vault, state_dir=state)
     _ = memory.modules, memory.repos
+    known = memory.settings.vault_id
+    (vault / "a.md").write_text(f"---\nid: {known}\n---\n", "utf-8")
+    about = MagicMock(**dict.fromkeys([*About.__annotations__, "run"], known), folder=vault.parent)
+    about.proposals = [known, known]
     for _ in range(2):
         memory.close()
-
-    def call(name: str) -> None:
-        method = getattr(memory, name)
-        needed = (
-            each.name
-            for each in inspect.signature(method).parameters.values()
-            if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
-        )
-        method(*(["one"] if each.endswith("s") else "one" for each in needed))
-
     for name in {*dir(Memory)} - {"close"}:
         if not name.startswith("_"):
             with pytest.raises(errors.ClosedMemoryError, match="closed") as refused:
-                CALLS[name](memory) if name in CALLS else call(name)
+                CALLS[name][0](memory, about)
             assert str(vault) in refused.value.hint
 
 

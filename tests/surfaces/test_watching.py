@@ -59,6 +59,13 @@ def settings_at(where: Path) -> Settings:
     return structs.replace(found, embedder="none", grace_seconds=0.0)
 
 
+def with_memory_file(where: Path) -> tuple[Settings, Path]:
+    file = where / "MEMORY.md"
+    file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
+    table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
+    return structs.replace(settings_at(where), memory_file=table), file
+
+
 def made_by(settings: Settings) -> MakeWatcher:
     return watcher_maker(settings, lambda: None, lambda _: False)
 
@@ -109,12 +116,7 @@ def test_a_daemon_syncs_both_ways(run: Run) -> None:
 
 
 def test_a_memory_file_is_synced_when_it_has_been_quiet(tmp_path: Path) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
-    watched = structs.replace(
-        settings_at(tmp_path),
-        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1),
-    )
+    watched, file = with_memory_file(tmp_path)
     with closing(Run(watched)) as run, Memory(watched) as memory:
         wait_until(lambda: memory.status().facts == 1)
         file.write_text(file.read_text().replace("green", "black"))
@@ -126,10 +128,7 @@ def test_a_memory_file_is_synced_when_it_has_been_quiet(tmp_path: Path) -> None:
 
 @pytest.fixture
 def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
-    file = tmp_path / "MEMORY.md"
-    file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
-    table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
-    watched = structs.replace(settings_at(tmp_path), memory_file=table)
+    watched, file = with_memory_file(tmp_path)
     memory = DaemonWork(watched, stopped=lambda: False, has_waiting_calls=lambda: False)
     with memory, memory.locked(lambda: False):
         files = MemoryFileWatch(memory, lambda kind, said: None)
@@ -252,11 +251,7 @@ def test_a_memory_file_whose_sync_failed_is_synced_again_after_growing_pauses(
 def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text("## Tea\n\nGreen.\n")
-    watched = structs.replace(
-        settings_at(tmp_path), memory_file=MemoryFileSettings(files=(str(file),))
-    )
+    watched, _ = with_memory_file(tmp_path)
     monkeypatch.setattr(DaemonWork, "follow_memory_files", full)
     with pytest.raises(OSError, match="no space"):
         DaemonRunner(watched, once=True).run()
