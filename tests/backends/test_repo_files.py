@@ -171,6 +171,15 @@ def test_a_link_to_another_folder_stays(folder: RepoFolder, tmp_path: Path) -> N
     assert folder.put_memory(b"two", b"one")
     assert elsewhere.read_bytes() == b"two"
     assert (folder.path / "memory.json").is_symlink()
+    (folder.path / "summaries.jsonl").symlink_to(elsewhere.with_name("lines"))
+    for write in (
+        folder.append_summary,
+        folder.append_summary,
+        lambda x: folder.put_summaries([x]),
+    ):
+        write(b"{}")
+    assert elsewhere.with_name("lines").read_bytes() == b"{}\n"
+    assert (folder.path / "summaries.jsonl").is_symlink()
 
 
 def test_a_file_that_is_a_mount_point_is_an_error_that_changes_nothing(
