@@ -16,6 +16,8 @@ from vaultsync.errors import MemoryFileChangedError, RepoFileError, UnreadableMe
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
 """Seconds to wait for each lock."""
+_MOST_VERSIONS = 8
+"""Maximum number of versions of `memory.json` kept as merge bases for edits."""
 
 
 class RepoFolder:
@@ -106,19 +108,14 @@ class RepoFolder:
         """A version of `memory.json`; None if it is not stored."""
         return self.state(f"memory.{number}.json")
 
-    def keep_version(self, data: bytes, *, most: int) -> int:
-        """Store a version of `memory.json` durably, unless it is the newest; returns its number.
-
-        Args:
-            data: the content of the file.
-            most: the number of versions to keep, of which this one is the newest.
-        """
+    def keep_version(self, data: bytes) -> int:
+        """Store a version of `memory.json` durably, unless it is the newest; returns its number."""
         known = self.versions()
         if known and self.version(known[-1]) == data:
             return known[-1]
         number = known[-1] + 1 if known else 1
         self.put_state(f"memory.{number}.json", data)
-        for old in [*known, number][:-most]:
+        for old in [*known, number][:-_MOST_VERSIONS]:
             (self.indexes / f"memory.{old}.json").unlink(missing_ok=True)
         return number
 
