@@ -135,6 +135,22 @@ def test_a_new_text_looks_as_the_file_it_replaces_which_has_no_second_name(path:
         DiskMemoryFile(path, "m").replace(b"three", b"two")
 
 
+def test_a_write_that_a_crash_cut_off_displaced_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = syscalls.write_new
+
+    def cut_off(place: EntryAt, data: bytes) -> None:
+        write(place, data[:2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(syscalls, "write_new", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        DiskMemoryFile(path, "m").replace(b"two", b"one")
+    assert DiskMemoryFile(path, "m").displaced() == []
+    assert path.read_bytes() == b"one"
+
+
 def test_a_link_that_was_made_since_is_not_replaced(path: Path) -> None:
     other = path.rename(path.with_name("AGENTS.md"))
     path.symlink_to(other)

@@ -32,6 +32,13 @@ def read(
     return [*FORMATS[form].read(GivenFiles({name: text}, piece))]
 
 
+def only(form: str, name: str, content: object, piece: int = 1 << 16) -> SourceFact:
+    """The one fact in a file."""
+    (found,) = read(form, name, content, piece)
+    assert isinstance(found, SourceFact)
+    return found
+
+
 def why(found: list[SourceFact | Unreadable]) -> list[str]:
     """Why parts were skipped; all of them were."""
     assert all(isinstance(each, Unreadable) for each in found), found

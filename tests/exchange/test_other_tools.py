@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.exchange.sources import GivenFiles, contents, read, why
+from tests.exchange.sources import GivenFiles, contents, only, read, why
 from vaultsync.exchange import markdown_folders, plain_tables
 from vaultsync.exchange.exchange_formats import FORMATS
 from vaultsync.exchange.source_facts import (
@@ -125,8 +125,7 @@ def test_a_relation_needs_both_of_its_ends() -> None:
 def test_a_memory_file_is_read_as_a_sync_reads_it() -> None:
     block = f"{MARKS.begin}\n## Memory\n\nTea is at four.\n{MARKS.end}\n"
     text = f"---\ntags: [x]\n---\n# Mine\n\n{block}\n## Rules\n<!-- type: odd -->\n\nUse tabs.\n"
-    (found,) = read("claude-code", "MEMORY.md", text)
-    assert isinstance(found, SourceFact)
+    found = only("claude-code", "MEMORY.md", text)
     values = {"type": "note", "title": "Rules", "content": "Use tabs.", "tags": ["x"]}
     assert found.values == values
     assert contents(read("markdown", "a.md", f"One.\n\n{block}\nTwo.\n")) == ["One.\n\nTwo."]
@@ -146,10 +145,8 @@ def test_a_heading_is_read_without_its_closing_sequence(heading: str, title: str
 
 
 def test_a_rule_of_cursor_is_called_by_its_heading_or_its_file() -> None:
-    (one,) = read("cursor", ".cursor/rules/a.mdc", "# Style\n\nShort.\n")
-    (two,) = read("cursor", ".cursor/rules/b.mdc", "---\nglobs: [x.py, y.py]\n---\nShort.\n")
-    assert isinstance(one, SourceFact)
-    assert isinstance(two, SourceFact)
+    one = only("cursor", ".cursor/rules/a.mdc", "# Style\n\nShort.\n")
+    two = only("cursor", ".cursor/rules/b.mdc", "---\nglobs: [x.py, y.py]\n---\nShort.\n")
     assert (one.values["title"], two.values["title"]) == ("Style", "b")
     assert two.values["globs"] == ["x.py", "y.py"]
     assert read("cursor", "readme.md", "No rule.") == []
@@ -158,8 +155,7 @@ def test_a_rule_of_cursor_is_called_by_its_heading_or_its_file() -> None:
 def test_a_rule_of_cursor_has_properties_without_quotes() -> None:
     text = "---\ndescription: It's for: all\nglobs: *.ts, **/*.tsx\nalwaysApply: false\n---\n{}\n"
     body = "Short.\n\n---\nglobs: *.md"
-    (found,) = read("cursor", ".cursor/rules/a.mdc", text.format(body))
-    assert isinstance(found, SourceFact)
+    found = only("cursor", ".cursor/rules/a.mdc", text.format(body))
     assert found.values["title"] == "It's for: all"
     assert (found.values["globs"], found.values["content"]) == (["*.ts", "**/*.tsx"], body)
     (wrong,) = read("cursor", ".cursor/rules/a.mdc", "---\nglobs: *.ts\na: [\n---\nShort.\n")
@@ -184,15 +180,13 @@ def test_a_page_of_notion_may_begin_with_text_that_is_no_property() -> None:
     ],
 )
 def test_a_page_of_notion_was_created_when_it_says(line: str, at: str | None) -> None:
-    (found,) = read("notion", f"A {'0' * 32}.md", f"# A\n\n{line}\n\nText.\n")
-    assert isinstance(found, SourceFact)
+    found = only("notion", f"A {'0' * 32}.md", f"# A\n\n{line}\n\nText.\n")
     assert (found.values["createdAt"], found.values["content"]) == (at, "Text.")
 
 
 def test_a_page_of_notion_keeps_what_is_no_field() -> None:
     name = f"A {'0' * 32}.md"
-    (found,) = read("notion", name, "# A\n\nStatus: Done\nTags: a, b\n#: 1\n\nText.\n")
-    assert isinstance(found, SourceFact)
+    found = only("notion", name, "# A\n\nStatus: Done\nTags: a, b\n#: 1\n\nText.\n")
     assert (found.values["Status"], found.values["tags"]) == ("Done", ["a", "b"])
     assert not {"Tags", "#"} & found.values.keys()
     assert contents(read("notion", name, "# A\n\nNote: buy milk\n")) == ["Note: buy milk"]
@@ -203,8 +197,7 @@ def test_a_note_of_another_vault_keeps_its_properties() -> None:
         "title: T\nname: N\ncreated: 2026-01-05\ndate: 2026-02-01\nmodified: soon\nrating: 5\n"
         'up: "[[Other]]"\ndescription: D\nstatus: odd\npath: x\nmetadata: {a: [1]}\ntype: note'
     )
-    (found,) = read("markdown", "a.md", f"---\n{given}\n---\nText.\n")
-    assert isinstance(found, SourceFact)
+    found = only("markdown", "a.md", f"---\n{given}\n---\nText.\n")
     own = {"name": "N", "date": "2026-02-01", "modified": "soon", "rating": 5, "up": "[[Other]]"}
     known = {"type", "title", "context", "content", "tags", "aliases", "createdAt", "updatedAt"}
     assert {key: x for key, x in found.values.items() if key not in known} == {
@@ -215,8 +208,7 @@ def test_a_note_of_another_vault_keeps_its_properties() -> None:
 
 def test_a_memory_of_mem0_keeps_its_metadata() -> None:
     given = {"id": "1", "memory": "M", "metadata": {"topic": "tea", "title": "T", "vaultsync": 1}}
-    (found,) = read("mem0", "a.json", [given])
-    assert isinstance(found, SourceFact)
+    found = only("mem0", "a.json", [given])
     assert found.values["topic"] == "tea"
     assert not {"title", "vaultsync"} & found.values.keys()
 
@@ -224,8 +216,7 @@ def test_a_memory_of_mem0_keeps_its_metadata() -> None:
 def test_a_note_of_ours_is_read_without_its_escapes_and_its_block() -> None:
     block = "<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n<!-- /vaultsync:managed -->\n"
     dated = "---\ncreatedAt: 2026-01-05T10:00:00Z\n---\n"
-    (found,) = read("markdown", "a.md", f"{dated}# T\n\nA <\\script>.\n\n{block}")
-    assert isinstance(found, SourceFact)
+    found = only("markdown", "a.md", f"{dated}# T\n\nA <\\script>.\n\n{block}")
     assert (found.values["content"], found.values["entities"]) == ("A <script>.", ["Bob"])
     assert "id" not in found.values
     assert block.strip() in str(contents(read("markdown", "a.md", f"# T\n\nA.\n\n{block}"))[0])
@@ -248,23 +239,20 @@ LONG = " ".join(["word"] * 60)
     ],
 )
 def test_a_long_line_is_imported_whole(form: str, name: str, text: object) -> None:
-    (found,) = read(form, name, text)
-    assert isinstance(found, SourceFact)
+    found = only(form, name, text)
     values = [str(each).replace("/", " ") for each in found.values.values()]
     assert any(LONG in each for each in values)
 
 
 def test_the_type_of_a_memory_may_be_among_its_metadata() -> None:
     text = "---\nname: n\nmetadata:\n  type: feedback\n---\nText.\n"
-    (found,) = read("claude-code", "a.md", text)
-    assert isinstance(found, SourceFact)
+    found = only("claude-code", "a.md", text)
     assert found.values["type"] == "lesson"
 
 
 def test_a_field_of_ours_wins_over_a_name_of_others() -> None:
     text = '{"content": "C", "text": "T", "priority": 0, "type": "odd", "tags": "a, b"}'
-    (found,) = read("jsonl", "a.jsonl", text)
-    assert isinstance(found, SourceFact)
+    found = only("jsonl", "a.jsonl", text)
     kept = {key: found.values[key] for key in ("content", "priority", "type", "tags")}
     assert kept == {"content": "C", "priority": 0, "type": "fact", "tags": ["a", "b"]}
 
@@ -304,11 +292,9 @@ def test_a_row_may_have_an_id_of_ours() -> None:
 def test_the_id_of_another_tool_is_none_of_ours() -> None:
     text = "---\nid: {}\n---\nText.\n"
     for theirs in ('"202601050900"', "my-note", "018f3b2c-not-a-uuid-but-as-long-as-one-1"):
-        (found,) = read("markdown", "a.md", text.format(theirs))
-        assert isinstance(found, SourceFact)
+        found = only("markdown", "a.md", text.format(theirs))
         assert "id" not in found.values
-    (row,) = read("csv", "a.csv", "id,text\n018f3b2c-not-a-uuid-but-as-long-as-one-1,One\n")
-    assert isinstance(row, SourceFact)
+    row = only("csv", "a.csv", "id,text\n018f3b2c-not-a-uuid-but-as-long-as-one-1,One\n")
     assert "id" not in row.values
 
 
@@ -318,16 +304,14 @@ def test_properties_of_other_tools_are_numbers_or_single_texts() -> None:
         (("2024", "Log", "harbour, sea tide"), ("2024", ["Log"], ["harbour", "sea", "tide"])),
         (("true", "[7, x, true]", "[sea side]"), ("a", ["7", "x"], ["sea-side"])),
     ):
-        (found,) = read("markdown", "a.md", f"---\n{head.format(*texts)}---\nText.\n")
-        assert isinstance(found, SourceFact)
+        found = only("markdown", "a.md", f"---\n{head.format(*texts)}---\nText.\n")
         assert tuple(found.values[key] for key in ("title", "aliases", "tags")) == expected
 
 
 def test_the_header_of_a_table_says_how_its_cells_are_separated() -> None:
     for text in ("id;text;tags\r\n1;One, or two;a,b\r\n", "id\ttext\ttags\n1\tOne, or two\ta,b\n"):
         for piece in (1, 1 << 16):
-            (found,) = read("csv", "a.csv", text, piece)
-            assert isinstance(found, SourceFact)
+            found = only("csv", "a.csv", text, piece)
             assert (found.values["content"], found.values["tags"]) == ("One, or two", ["a", "b"])
     assert contents(read("csv", "a.csv", "text\nOne; two\n")) == ["One; two"]
     assert read("csv", "a.csv", "") == []
@@ -336,8 +320,7 @@ def test_the_header_of_a_table_says_how_its_cells_are_separated() -> None:
 def test_a_cell_with_several_names_or_ids_is_a_list() -> None:
     ids = [f"01937f6e-0000-7000-8000-00000000000{number}" for number in range(2)]
     text = f'text,entities,relatedFactIds\nOne,"Ann, Bo","{", ".join(ids)}"\n'
-    (found,) = read("csv", "a.csv", text)
-    assert isinstance(found, SourceFact)
+    found = only("csv", "a.csv", text)
     assert (found.values["entities"], found.values["relatedFactIds"]) == (["Ann", "Bo"], ids)
 
 

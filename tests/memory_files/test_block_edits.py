@@ -18,7 +18,7 @@ from vaultsync.memory_files.block_edits import REMOVED, BlockBases
 from vaultsync.memory_files.manage import ManageRequest, edited_text, manage_file
 from vaultsync.memory_files.managed_block import BLOCK_FORMS, MARKS, by_worth
 from vaultsync.memory_files.report import ManagedFile
-from vaultsync.memory_files.take_block_edits import BlockOwner, TakenEdits, take_block_edits
+from vaultsync.memory_files.take_block_edits import TakenEdits
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
@@ -66,13 +66,13 @@ class BlockWorld(World):
         text = edited_text(self.file)
         if text is None:
             return None
-        owner = BlockOwner(self.file.name, self.agent, None, propose)
         ctx = self.ctx
         if self.agent:
             ctx = structs.replace(ctx, policy=ctx.policy._replace(permissions=self.permissions))
-        done = take_block_edits(ctx, owner, text, self.bases.written, dry_run=dry_run)
-        self.notices = [each.message for each in done.notices] if done else []
-        return done
+        done = TakenEdits(ctx, self.file.name, self.agent, None, propose, dry_run)
+        is_known = done.take_all(text, self.bases.written)
+        self.notices = [each.message for each in done.notices]
+        return done if is_known else None
 
     def fills(self, taken: TakenEdits | None = None, *, budget: int | None = None) -> ManagedFile:
         if taken is not None:

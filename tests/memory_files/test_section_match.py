@@ -58,11 +58,6 @@ def test_no_fact_is_two_sections_and_no_section_two_facts(
     assert set(found) <= set(range(len(new)))
 
 
-def test_the_same_words_under_another_heading_come_before_the_same_heading() -> None:
-    one, two = ("One", "mara keeps the books of the harbour"), ("Two", "bente answers")
-    assert match(sections(one, (*two[:1], two[1] * 3)), sections(("Two", one[1]))) == {0: "f0"}
-
-
 def test_so_many_sections_of_one_heading_are_not_compared_word_by_word() -> None:
     many = int(MAX_COMPARED_PAIRS**0.5) + 2
     old = sections(*(("Notes", f"number {n} of the old ones, all of them") for n in range(many)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
@@ -51,6 +52,17 @@ def kinds(world: ModuleWorld) -> list[str]:
 
 def update(world: ModuleWorld, key: str, agent: str | None = "otto", **values: Value) -> None:
     fact_work.update(world.ctx, world.work.facts.fact_id(key), values, agent=agent)
+
+
+def during_store(world: ModuleWorld, act: Callable[[], object]) -> None:
+    """Do something once, while a module is sent to the remote."""
+    once = iter([act])
+
+    def before(what: str) -> None:
+        for each in once if what == "store" else ():
+            each()
+
+    remote_of(world).before = before
 
 
 # ---------------------------------------------------------------------------- hand edits
@@ -169,13 +181,7 @@ def test_modules_of_an_older_copy_get_the_texts_of_their_facts(restored: ModuleW
 
 def test_an_edit_while_the_module_of_an_older_copy_is_mirrored_stays(restored: ModuleWorld) -> None:
     rebuild(restored.ctx, "store")
-    once = iter([1])
-
-    def edit(what: str) -> None:
-        for _ in once if what == "store" else ():
-            update(restored, "patterns/ap-02", content="Edited since.")
-
-    remote_of(restored).before = edit
+    during_store(restored, lambda: update(restored, "patterns/ap-02", content="Edited since."))
     restored.work.sync(trust_facts=True)
     assert kinds(restored) == []
     assert restored.fact("patterns/ap-02").content == "Edited since."
@@ -560,15 +566,6 @@ def test_what_an_automatic_sync_says_once_waits_for_the_person(written: ModuleWo
     assert kinds(written) == []
 
 
-def test_edits_of_file_and_fact_are_merged(written: ModuleWorld) -> None:
-    update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.")
-    written.edits(MODULE, "beside the code", "beside our code")
-    written.settle()
-    wanted = "Tests live beside our code.\n\nThey are tiny."
-    assert written.fact(KEY).content == wanted
-    assert wanted in written.says(MODULE)
-
-
 def test_of_conflicting_edits_the_file_stands_the_other_is_in_history(written: ModuleWorld) -> None:
     update(written, KEY, content="Tests are elsewhere.", title="Place")
     written.edits(MODULE, "beside the code.\n\nThey are fast", "in tests.\n\nThey are fast")
@@ -636,13 +633,7 @@ def test_an_edit_of_the_fact_during_a_sync_waits_for_the_next_one(
     written.write("ap-02", TEXT.replace("Test location", "Imports"))
     written.edits(path, "beside", "near")
     content = written.fact(KEY).content.replace("fast", "tiny")
-    once = iter([1])
-
-    def edit(what: str) -> None:
-        for _ in once if what == "store" else ():
-            update(written, KEY, content=content)
-
-    remote_of(written).before = edit
+    during_store(written, lambda: update(written, KEY, content=content))
     written.settle()
     assert written.fact(KEY).content == content
     assert kinds(written) == []
@@ -654,13 +645,8 @@ def test_an_edit_of_the_fact_during_a_sync_waits_for_the_next_one(
 def test_a_second_edit_of_the_fact_during_a_sync_follows_the_first(written: ModuleWorld) -> None:
     content = written.fact(KEY).content
     update(written, KEY, content=content.replace("fast", "quick"))
-    once = iter([1])
-
-    def edit(what: str) -> None:
-        for _ in once if what == "store" else ():
-            update(written, KEY, content=content.replace("fast", "tiny"))
-
-    remote_of(written).before = edit
+    tiny = content.replace("fast", "tiny")
+    during_store(written, lambda: update(written, KEY, content=tiny))
     written.settle()
     assert kinds(written) == []
     for text in (written.says(MODULE), written.fact(KEY).content):
@@ -670,13 +656,7 @@ def test_a_second_edit_of_the_fact_during_a_sync_follows_the_first(written: Modu
 def test_a_fact_edited_and_deleted_during_a_sync_stays_deleted(written: ModuleWorld) -> None:
     update(written, KEY, content="Edited before.")
     fact_id = written.fact(KEY).id
-    once = iter([1])
-
-    def forget(what: str) -> None:
-        for _ in once if what == "store" else ():
-            fact_work.forget(written.ctx, fact_id, agent="otto")
-
-    remote_of(written).before = forget
+    during_store(written, lambda: fact_work.forget(written.ctx, fact_id, agent="otto"))
     assert kinds(written) == ["ModuleForgotten"]
     assert not written.is_alive(fact_id)
     assert kinds(written) == ["ModuleForgotten"]
@@ -1123,13 +1103,9 @@ def test_what_is_accepted_is_merged_with_a_persons_edit(modules: ModuleWorld, ed
     if edited == "file":
         modules.edits(MODULE, "One.", "1.")
     accept_proposals(modules.ctx, [proposal])
-    once = iter([edited] if edited == "fact" else [])
-
-    def edit(what: str) -> None:
-        for _ in once if what == "store" else ():
-            update(modules, "patterns/ap-01", content="1.\n\nTwo.\n\n3.")
-
-    remote_of(modules).before = edit
+    if edited == "fact":
+        content = "1.\n\nTwo.\n\n3."
+        during_store(modules, lambda: update(modules, "patterns/ap-01", content=content))
     modules.settle()
     assert kinds(modules) == []
     assert modules.says(MODULE) == "# Test location\n\n1.\n\nTwo.\n\n3.\n"

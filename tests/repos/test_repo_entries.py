@@ -212,13 +212,7 @@ def test_the_nearest_version_is_the_base_and_of_several_the_newest() -> None:
     assert nearest_base([old, new], stale, "x") == read_memory(old, "x")
     both = b'{"notes": [{"id": "1"}, {"id": "3"}]}'
     assert nearest_base([old, both], stale, "x") == read_memory(both, "x")
-
-
-def test_after_a_crash_the_nearer_version_is_the_base() -> None:
-    one, other = b'{"notes": [{"id": "1"}]}', b'{"notes": [{"id": "1"}, {"id": "2"}]}'
-    edited = b'{"notes": [{"id": "1"}, {"id": "2"}, {"id": "3"}]}'
-    assert nearest_base([one, other], edited, "x") == read_memory(other, "x")
-    assert nearest_base([], edited, "x") == read_memory(None, "x")
+    assert nearest_base([], stale, "x") == read_memory(None, "x")
 
 
 def test_the_base_has_the_entries_of_facts_that_it_lacks() -> None:

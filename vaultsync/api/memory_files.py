@@ -351,19 +351,20 @@ class MemoryFiles:
         self, record: KnownFile, file: DiskMemoryFile, text: str, request: ManageRequest
     ) -> TakenEdits | None:
         """Apply the user's edits in a block to the facts; None if they cannot be determined."""
-        from vaultsync.memory_files.take_block_edits import BlockOwner, take_block_edits  # noqa: PLC0415 - edits are rare
+        from vaultsync.memory_files.take_block_edits import TakenEdits  # noqa: PLC0415 - edits are rare
 
-        ctx, scopes = self._engine.ctx, record.scopes
-        owner = BlockOwner(
+        scopes = record.scopes
+        edited = TakenEdits(
+            self._engine.ctx,
             file.name,
             record.agent,
             scopes[0] if len(scopes) == 1 else None,
             partial(self._propose_edit, record.agent, file.name),
+            request.dry_run,
         )
-        dry_run = request.dry_run
-        written = self._known.bases(record).written
-        edited = take_block_edits(ctx, owner, text, written, dry_run=dry_run)
-        if edited is not None and edited.actions and not dry_run:
+        if not edited.take_all(text, self._known.bases(record).written):
+            return None
+        if edited.actions and not request.dry_run:
             self._engine.show_proposals()
             self._engine.sync_notes(edited.fact_ids, "memory-file")
         return edited

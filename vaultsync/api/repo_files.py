@@ -65,8 +65,6 @@ from vaultsync.settings import RepoSettings
 from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
-_MOST_VERSIONS = 8
-"""Maximum number of versions of `memory.json` kept as merge bases for edits."""
 _MOST_ROUNDS = 20
 """Maximum retries of writing `memory.json` if it was saved in the meantime."""
 _WRITTEN = "memory.base.json"
@@ -333,7 +331,7 @@ class RepoFiles:
             unknown = self._unknown(file)
             data = render_memory(current, unknown)
             newest = max(folder.versions(), default=0)
-            number = folder.keep_version(data, most=_MOST_VERSIONS)
+            number = folder.keep_version(data)
             if data == file.data or folder.put_memory(data, file.data):
                 self._branches.keep(folder, _WRITTEN, _Written(number, unknown is None))
                 break

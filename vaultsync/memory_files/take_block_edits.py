@@ -51,8 +51,20 @@ UPDATE, CREATE, PROPOSE, LEAVE_OUT = "update", "create", "propose", "leave_out"
 
 @dataclass(slots=True)
 class TakenEdits:
-    """What became of the edits of a block."""
+    """Takes over what a person made of a block, and says what became of it."""
 
+    ctx: SyncContext = field(repr=False)
+    name: str
+    """Of the file."""
+    agent: str | None
+    """In whose name the edits are taken."""
+    scope: str | None
+    """Of new facts; the default one when it is None."""
+    propose: Callable[[Fact, Mapping[str, Value]], None]
+    """Propose new values of a fact to the user."""
+    dry_run: bool = False
+    """Whether only to say what would be done."""
+    form: str = FULL
     actions: list[SectionResult] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     removed: dict[str, str] = field(default_factory=dict)
@@ -65,63 +77,30 @@ class TakenEdits:
         """The facts that were written."""
         return [each.fact_id for each in self.actions if each.action in {UPDATE, CREATE}]
 
+    def take_all(self, text: str, written: Sequence[WrittenBlock]) -> bool:
+        """Take over the edits of one of the `written` blocks, as it is in a file.
 
-@dataclass(frozen=True, slots=True)
-class BlockOwner:
-    """In whose name the edits of a block are taken, and what that needs."""
-
-    name: str
-    """Of the file."""
-    agent: str | None
-    scope: str | None
-    """Of new facts; the default one when it is None."""
-    propose: Callable[[Fact, Mapping[str, Value]], None]
-    """Propose new values of a fact to the user."""
-
-
-def take_block_edits(
-    ctx: SyncContext,
-    owner: BlockOwner,
-    text: str,
-    written: Sequence[WrittenBlock],
-    *,
-    dry_run: bool = False,
-) -> TakenEdits | None:
-    """Take over what a person made of a block.
-
-    The `written` blocks may have been edited. A dry run says what would be done.
-
-    Returns:
-        None if it is not known what the block said, or what of it is which item.
-    """
-    found = read_block_edits(text, written)
-    if found is None:
-        return None
-    block, edits = found
-    work = _Taking(ctx, owner, block.form, dry_run)
-    for number, edit in enumerate(edits):
-        try:
-            work.take(edit, f"{block.digest}\n{number}\n{edit.after}")
-        except VaultsyncError as error:
-            work.taken.refused = True
-            work.tell(f"an edit of the block was not applied: {error.message}", error.hint, edit)
-    return work.taken
-
-
-@dataclass(frozen=True, slots=True)
-class _Taking:
-    """Takes one edit after the other."""
-
-    ctx: SyncContext
-    owner: BlockOwner
-    form: str
-    dry_run: bool
-    taken: TakenEdits = field(default_factory=TakenEdits)
+        Returns:
+            False if it is not known what the block said, or what of it is which item.
+        """
+        found = read_block_edits(text, written)
+        if found is None:
+            return False
+        block, edits = found
+        self.form = block.form
+        for number, edit in enumerate(edits):
+            try:
+                self.take(edit, f"{block.digest}\n{number}\n{edit.after}")
+            except VaultsyncError as error:
+                self.refused = True
+                why = f"an edit of the block was not applied: {error.message}"
+                self.tell(why, error.hint, edit)
+        return True
 
     def tell(self, message: str, hint: str, edit: ItemEdit) -> None:
         """Add a notice."""
-        name, shown = self.owner.name, self.ctx.view.redact_text(message)
-        self.taken.notices.append(memory_file_notice("BlockEdit", name, shown, hint, edit.line))
+        name, shown = self.name, self.ctx.view.redact_text(message)
+        self.notices.append(memory_file_notice("BlockEdit", name, shown, hint, edit.line))
 
     def take(self, edit: ItemEdit, seed: str) -> None:
         """Take an edit; the ids of new facts are made of `seed`.
@@ -132,7 +111,7 @@ class _Taking:
         fact = self._find(edit.fact_id)
         if edit.after is None:
             if fact is not None and item_text(fact, self.form) == edit.before:
-                self.taken.removed[fact.id] = said_by(fact)
+                self.removed[fact.id] = said_by(fact)
                 self._did(LEAVE_OUT, fact, edit, "removed from the block")
         elif fact is None:
             self._take_text(edit, text_of_edit(edit), seed)
@@ -142,14 +121,14 @@ class _Taking:
     def _find(self, fact_id: str) -> Fact | None:
         with suppress(FactNotFoundError, FactForgottenError):
             if fact_id:
-                return self.ctx.view.redact(get(self.ctx, fact_id, agent=self.owner.agent))
+                return self.ctx.view.redact(get(self.ctx, fact_id, agent=self.agent))
         return None
 
     def _did(
         self, action: str, fact: Fact, edit: ItemEdit, why: str, fields: tuple[str, ...] = ()
     ) -> None:
         title = self.ctx.view.redact_text(fact.title, fact)
-        self.taken.actions.append(SectionResult(action, fact.id, title, edit.line, fields, why))
+        self.actions.append(SectionResult(action, fact.id, title, edit.line, fields, why))
 
     def _take_item(self, fact: Fact, edit: ItemEdit) -> None:
         wanted = fact_edit(fact, edit, self.form)
@@ -170,14 +149,14 @@ class _Taking:
         elif self.form == FULL:
             why = "the fact changed in the same place, or the block shows it in another form"
         if not self.dry_run:
-            self.owner.propose(fact, wanted.values)
+            self.propose(fact, wanted.values)
         self._did(PROPOSE, fact, edit, why, fields)
         hint = "`vaultsync proposals` shows it, and `vaultsync proposals accept` applies it"
         self.tell(f"your edit of {fact.title!r} in the block is a proposal: {why}", hint, edit)
 
     def _update(self, fact: Fact, values: Mapping[str, Value]) -> bool:
         """Change a fact; False where the agent may only propose that."""
-        agent = self.owner.agent
+        agent = self.agent
         try:
             if self.dry_run:
                 check_scope_access(self.ctx, fact.scope, agent=agent)
@@ -206,8 +185,8 @@ class _Taking:
         ]
         for number, each in enumerate(values):
             digest = sha256(f"{seed}\n{number}".encode(errors="surrogatepass")).hexdigest()
-            source = SOURCE_PREFIX + self.owner.name
-            each["id"] = section_id(self.owner.agent, source, digest, 0)
+            source = SOURCE_PREFIX + self.name
+            each["id"] = section_id(self.agent, source, digest, 0)
             fact = self._create(each)
             if fact is not None:
                 self._did(CREATE, fact, edit, "written into the block")
@@ -216,7 +195,7 @@ class _Taking:
         """Write a new fact; None if it was written before a crash."""
         whole = {
             **values,
-            "scope": self.owner.scope,
+            "scope": self.scope,
             "source": DETACHED_SOURCE,
             "importance": MEMORY_IMPORTANCE,
             "confidence": MEMORY_CONFIDENCE,
@@ -224,9 +203,9 @@ class _Taking:
         if self.dry_run:
             return make_fact({"scope": PUBLIC, **{k: v for k, v in whole.items() if v is not None}})
         try:
-            return remember(self.ctx, whole, agent=self.owner.agent)
+            return remember(self.ctx, whole, agent=self.agent)
         except IdTakenError:
             if self.ctx.store.find_many([str(values["id"])]):
                 return None
         # It was forgotten since, and is written once more.
-        return remember(self.ctx, {**whole, "id": None}, agent=self.owner.agent)
+        return remember(self.ctx, {**whole, "id": None}, agent=self.agent)

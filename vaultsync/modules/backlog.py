@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 BACKLOG_FILE = "memory-sync-backlog.md"
 _HEADER = "| chunk | reason | time | agent |"
@@ -47,21 +47,16 @@ def put_row(text: str | None, row: BacklogRow) -> str:
     """The file with a row added or replaced; a replaced row keeps its time."""
     if text is None or not text.strip():
         text = _NEW
-    known = {each.chunk_id: each for each in read_backlog(text)}
-    if row.chunk_id in known:
-        line = _line(BacklogRow(row.chunk_id, row.reason, known[row.chunk_id].time, row.agent))
-        return _each_line(text, row.chunk_id, line)
-    lines, inside = [], []
-    for line, is_inside, _ in _lines(text):
-        lines.append(line)
-        inside.append(is_inside)
-    if not any(inside):
+    for known in read_backlog(text):
+        if known.chunk_id == row.chunk_id:
+            return _each_line(text, row.chunk_id, _line(structs.replace(row, time=known.time)))
+    lines = [line for line, _, _ in _lines(text)]
+    inside = [number for number, (_, is_inside, _) in enumerate(_lines(text)) if is_inside]
+    if not inside:
         gap = "\n" if text.endswith("\n") else "\n\n"
         return f"{text}{gap}{_HEADER}\n{_RULE}\n{_line(row)}\n"
-    last = max(number for number, is_inside in enumerate(inside) if is_inside)
-    if not lines[last].endswith("\n"):
-        lines[last] += "\n"
-    lines.insert(last + 1, f"{_line(row)}\n")
+    last = inside[-1]
+    lines[last] = lines[last].removesuffix("\n") + f"\n{_line(row)}\n"
     return "".join(lines)
 
 

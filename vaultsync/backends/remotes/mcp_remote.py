@@ -119,14 +119,7 @@ class McpSession:
             target=lambda: asyncio.run(self._run(started)), name="mcp-remote", daemon=True
         )
         self._thread.start()
-        try:
-            started.result(self._timeout + _GRACE_SECONDS)
-        except MirrorError:
-            raise
-        except Exception as error:
-            self.close()
-            why = str(error) or type(error).__name__
-            raise MirrorError(f"{self.name} did not start: {why:.300}") from error
+        started.result(self._timeout + _GRACE_SECONDS)
 
     async def _run(self, started: concurrent.futures.Future[None]) -> None:
         """Keep the session open until it is closed, in the thread of its event loop."""

@@ -9,14 +9,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
-from vaultsync.backends.replace_file import read_file, replace_file, sync_folder, write_whole
+from vaultsync.backends.replace_file import append_bytes, read_file, replace_file, sync_folder
 from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.errors import MemoryFileChangedError, RepoFileError, UnreadableMemoryFileError
 
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
 """Seconds to wait for each lock."""
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+_MOST_VERSIONS = 8
+"""Maximum number of versions of `memory.json` kept as merge bases for edits."""
 
 
 class RepoFolder:
@@ -88,9 +89,12 @@ class RepoFolder:
         """The files of `displaced()`, and what else a write that crashed left of `memory.json`."""
         return self._memory_file().staged_paths()
 
+    def _place(self, name: str) -> Path:
+        """The user may have linked a file to a synced folder, so the link is kept."""
+        return Path(os.path.realpath(self.path / name))
+
     def _memory_file(self) -> DiskMemoryFile:
-        """The user may have linked the file to a synced folder, so the link is kept."""
-        path = Path(os.path.realpath(self.path / MEMORY_FILE))
+        path = self._place(MEMORY_FILE)
         return DiskMemoryFile(path, str(path))
 
     def versions(self) -> list[int]:
@@ -104,19 +108,14 @@ class RepoFolder:
         """A version of `memory.json`; None if it is not stored."""
         return self.state(f"memory.{number}.json")
 
-    def keep_version(self, data: bytes, *, most: int) -> int:
-        """Store a version of `memory.json` durably, unless it is the newest; returns its number.
-
-        Args:
-            data: the content of the file.
-            most: the number of versions to keep, of which this one is the newest.
-        """
+    def keep_version(self, data: bytes) -> int:
+        """Store a version of `memory.json` durably, unless it is the newest; returns its number."""
         known = self.versions()
         if known and self.version(known[-1]) == data:
             return known[-1]
         number = known[-1] + 1 if known else 1
         self.put_state(f"memory.{number}.json", data)
-        for old in [*known, number][:-most]:
+        for old in [*known, number][:-_MOST_VERSIONS]:
             (self.indexes / f"memory.{old}.json").unlink(missing_ok=True)
         return number
 
@@ -133,29 +132,19 @@ class RepoFolder:
     def append_summary(self, line: bytes) -> None:
         """Append a line to `summaries.jsonl` durably; requires its lock.
 
-        A line that was truncated by a crash is ended first. If the disk is full in the middle of
-        the line, the file is truncated to its former length.
+        A line that was truncated by a crash is ended first.
         """
-        path = self.path / SUMMARIES_FILE
+        path = self._place(SUMMARIES_FILE)
+        before = self._read(path) or b""
         with _naming("write", path):
-            fd = os.open(path, _APPEND, 0o600)
-            try:
-                before = os.fstat(fd).st_size
-                data = (b"" if _ends_line(path, before) else b"\n") + line + b"\n"
-                try:
-                    write_whole(fd, data, path)
-                    os.fsync(fd)
-                except OSError:
-                    os.ftruncate(fd, before)
-                    raise
-            finally:
-                os.close(fd)
+            gap = b"" if before[-1:] in (b"", b"\n") else b"\n"
+            append_bytes(path, gap + line + b"\n", durable=True)
             if not before:
                 sync_folder(path.parent)
 
     def put_summaries(self, lines: Sequence[bytes]) -> None:
         """Replace all lines atomically and durably; requires the lock."""
-        path = Path(os.path.realpath(self.path / SUMMARIES_FILE))  # as in `_memory_file()`
+        path = self._place(SUMMARIES_FILE)
         with _naming("write", path):
             replace_file(path, b"".join(line + b"\n" for line in lines))
 
@@ -175,14 +164,6 @@ class RepoFolder:
                 return read_file(Path(os.path.realpath(path)))
             except FileNotFoundError:
                 return None
-
-
-def _ends_line(path: Path, size: int) -> bool:
-    if not size:
-        return True
-    with path.open("rb") as file:
-        file.seek(size - 1)
-        return file.read(1) == b"\n"
 
 
 @contextlib.contextmanager
