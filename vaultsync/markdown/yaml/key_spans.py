@@ -34,7 +34,7 @@ class KeySpan:
 _KEY = lazy_pattern(
     r"(?P<name>\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s\"'].*?)[ \t]*:(?=[ \t\r]|\Z)"
 )
-_QUOTED = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'"
+_QUOTED = r"\"(?>(?:[^\"\\]|\\.)*)\"|'(?>(?:[^']|'')*)'"
 _OPENED = r"[\s\[{,:]"
 """What is before a quote that begins an item; in others, such as `don't`, it is a letter."""
 _REST = lazy_pattern(
@@ -42,9 +42,9 @@ _REST = lazy_pattern(
     rf"(?P<value>{_QUOTED}"
     rf"|[\[{{](?:(?<={_OPENED})(?:{_QUOTED}|#[^\n]*+)|(?<!{_OPENED})[\"'#]|[^\"'#])*[\]}}]"
     r"|(?P<block>[|>][0-9+-]*)"
-    r"|[^\s\"'#|>!\[\]{}%@`,]\S*+(?:\s++(?!#)\S++)*+"
+    r"|[^\s\"'#|>!\[\]{}%@`,]\S*+(?>(?:\s++(?!#)\S++)*)"
     r"|)"
-    r"(?P<tail>(?:[ \t]+#[^\r\n]*+)?)(?:[ \t\r]*+\n(?:[ \t]*+#[^\n]*+)?)*+[ \t\r]*+\Z",
+    r"(?P<tail>(?:[ \t]+#[^\r\n]*+)?)(?>(?:[ \t\r]*+\n(?:[ \t]*+#[^\n]*+)?)*)[ \t\r]*+\Z",
     re.DOTALL,
 )
 """A value of one line or more, and the comments below it, which are not part of it."""
