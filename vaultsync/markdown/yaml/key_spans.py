@@ -69,7 +69,7 @@ def key_spans(lines: list[str], keys: list[str], wanted: set[str]) -> dict[str, 
 
 
 def _begins(line: str, key: str) -> bool:
-    found = _KEY.match(line)
+    found = _KEY.match(line) if line.startswith((key, '"', "'")) else None
     if found is None:
         return False
     name: object = found["name"]
@@ -81,14 +81,15 @@ def _begins(line: str, key: str) -> bool:
 def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
     key = _KEY.match(lines[start])
     assert key is not None  # noqa: S101 - the line was found by it
-    found = _REST.match("\n".join(lines[start:stop]), key.end())
-    if found is not None and found["value"] and not found["block"]:
-        stop = start + 1 + found.string.count("\n", 0, found.end("tail"))
-    else:
-        found = _REST.match(lines[start], key.end())
-        if found is None or (found["value"] and not found["block"]):
-            return None
+    found = _REST.match(lines[start], key.end())
+    if found is not None and (found["block"] or not found["value"]):
         stop = _without_trailing(lines, start, stop, header=found["block"] or "")
+    else:
+        if start + 1 < stop:
+            found = _REST.match("\n".join(lines[start:stop]), key.end())
+        if found is None:
+            return None
+        stop = start + 1 + found.string.count("\n", 0, found.end("tail"))
     gap = found["gap"] if found["value"] else ""
     return KeySpan(start, stop, key[0], gap, found["value"], found["tail"])
 
