@@ -220,7 +220,7 @@ _MIN_WORDS = 4
 def _words_before(
     text: str, start: int, end: int, is_other: Callable[[str, int], bool], least: int
 ) -> tuple[int, int] | None:
-    """The words up to the first other one, which is told with its number, if these are enough."""
+    """The words up to the first that `is_other`, by itself and its number, if these are enough."""
     count, stop = 0, start
     for word in _WORD.finditer(text, start, end):
         if is_other(word[0].lower(), count):
