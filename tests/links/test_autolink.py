@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processor_time import processor_seconds
 from vaultsync.facts.entity_links import LinkTarget, link_mentions
 from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.wikilinks import find_links
@@ -159,6 +160,16 @@ def test_names_that_differ_in_case_only_match_in_each_case() -> None:
 
     names.drop("1", ["IOS", "Ios"])
     assert [each.keys for each in names.mentions("iOS, Bob")] == [("1",), ("2",)]
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "Alice ", "[", "<", "<a ", "@", "x@", "a/", "::", "http:", "|", "#"]
+)
+def test_the_time_for_a_hostile_text_is_linear(piece: str) -> None:
+    with processor_seconds(20):
+        text = linked(piece * 20_000 + "\n\nConvex")
+
+    assert text.endswith("[[Convex]]")
 
 
 def texts() -> st.SearchStrategy[str]:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processor_time import processor_seconds
 from vaultsync.links.wikilinks import (
     MARKDOWN_LINK,
     WIKI_LINK,
@@ -152,6 +153,16 @@ def test_an_embed_in_the_text_of_a_link_is_found_too() -> None:
 def test_quotes_and_lists_within_each_other_have_an_end() -> None:
     assert targets(">" * 1000 + "[[a]]") == ["a"]
     assert targets("- " * 1000 + "[[a]]") == ["a"]
+
+
+@pytest.mark.parametrize(
+    "hostile", ["[", "[[", "](a", "![x](a ", "[a]((", '[a](b "', "$a ", "%%", "> ", "- ", "<!--"]
+)
+def test_the_time_for_a_hostile_text_is_linear(hostile: str) -> None:
+    text = "[[a]] " + hostile * 20_000 + "\n\n[[b]]"
+
+    with processor_seconds(20):
+        assert targets(text)[0] == "a"
 
 
 def texts() -> st.SearchStrategy[str]:

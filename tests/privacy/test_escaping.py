@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -218,6 +220,17 @@ def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> N
     other = active_constructs("<script>b</script>")
     assert escape_active("<script>a</script>", other) == "<\\script>a</script>"
     assert escape_active("<% a", active_constructs("<% a %>")) == "<\\% a"
+
+
+@pytest.mark.long(5)
+def test_it_takes_no_time_over_any_text() -> None:
+    dice = random.Random("vaultsync neutral")
+    hostile = [bit * ((64 << 10) // len(bit)) for bit in _BITS]
+    hostile += ["".join(dice.choices(_BITS, k=8)) * 1_000 for _ in range(40)]
+    for text in hostile:
+        began = time.process_time()
+        escape(text[: 64 << 10])
+        assert time.process_time() - began < 5, text[:80]
 
 
 @pytest.mark.parametrize("text", ["[" * 50, "[" + "a" * 5_000, "[a`b`]"])
