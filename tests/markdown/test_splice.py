@@ -168,6 +168,7 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: 1\n  # aside\nb: 1\n", {"a": 2}, "a: 2\n  # aside\nb: 1\n"),
     ('a: "x\n  # y" # why\nb: 1\n', {"a": "z"}, "a: z # why\nb: 1\n"),
     ("a: x\n  y # why\nb: 1\n", {"a": "z"}, "a: z # why\nb: 1\n"),
+    ("a: x\u00a0# y\nb: \u00a0x\n", {"a": "z", "b": "z"}, "a: z\nb: z\n"),
     ("a: [x, # c\n'y # z'\n]\nb: 1\n", {"a": ["x", 1]}, "a: [x, 1 # c\n  \n]\nb: 1\n"),
     ("a: x\n  y\n\n  # aside\nb: 1\n", {"a": "z"}, "a: z\n\n  # aside\nb: 1\n"),
     ('"a\\x62": 1\nb: 2\n', {"ab": 2}, '"a\\x62": 2\nb: 2\n'),
@@ -382,6 +383,7 @@ def test_an_edit_that_cannot_be_proved_is_not_made(yaml: str, changes: dict[str,
         (NoteParts("---\n", "a: 1\n", "--- x\n", "body", "\n"), {"a": 1}),
         (NoteParts("", "a: 1\n", "---\n", "body", "\n"), {"a": 1}),
         (note("a: 1\nb: 2\n"), {"a": 1, "b": 3}),
+        (note("a: %1\n"), {"a": 1}),
     ],
 )
 def test_an_edit_of_pieces_that_are_no_note_or_of_other_properties_is_not_made(

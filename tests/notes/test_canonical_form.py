@@ -139,13 +139,6 @@ def test_links_are_taken_as_they_stand_and_what_else_is_among_them_is_read(
     assert is_canonical(data, PATH, fact, IDENTITY_VIEW) is taken
 
 
-def test_a_note_in_the_folder_of_another_scope_is_read() -> None:
-    fact = _fact()
-    data = render_note(fact, links={})
-    assert not is_canonical(data, VaultPath("team-core/notes/a.md"), fact, IDENTITY_VIEW)
-    assert is_canonical(data, VaultPath("My Notes/a.md"), fact, IDENTITY_VIEW)
-
-
 @pytest.mark.parametrize(
     "text", ["", "# A note\n", f"---\ntype: note\nid: {ID}\n---\n", f"---\r\nid: {ID}\r\n---\r\n"]
 )

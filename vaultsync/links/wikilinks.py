@@ -53,7 +53,13 @@ def find_links(text: str) -> list[Link]:
             places = ((found, found.start()) for found in _WIKI.finditer(text))
             links = (_wiki(found, embed=at > 0 and text[at - 1] == "!") for found, at in places)
             return list(filter(None, links))
-    return [link for block in prose_blocks(text) for link in block.links]
+    found = [
+        link
+        for start, end, *_ in prose_spans(text)
+        if text.find("[", start, end) >= 0
+        for link in _Paragraph(text, start, end).links()
+    ]
+    return sorted(found, key=attrgetter("start"))
 
 
 class ProseBlock(NamedTuple):

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TypeAlias
 
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
 from vaultsync.privacy.named_secrets import (
@@ -88,17 +88,6 @@ def _is_no_page(value: str) -> bool:
 _NUMBERED_NAME = lazy_pattern(r"[A-Z][a-z]+\d")
 
 
-class CredentialForm(NamedTuple):
-    """A place where a secret is written, as `credential_forms.txt` describes it."""
-
-    words: str
-    pattern: str
-    likely: Callable[[str], bool]
-    """Whether a value in this place is a secret."""
-    of_digits: bool
-    """Whether it may have digits only."""
-
-
 _JUDGES: Mapping[str, Callable[[str], bool]] = {
     "any": bool,
     "any_password": _is_any_password,
@@ -113,8 +102,12 @@ _JUDGES: Mapping[str, Callable[[str], bool]] = {
     "scrambled": is_scrambled,
     "session": _is_session,
 }
-_FORMS_BY_WORD: dict[bytes, list[CredentialForm]] = {}
-_FORMS_BY_SIGN: list[CredentialForm] = []
+_Form: TypeAlias = tuple[str, Callable[[str], bool]]
+"""A pattern, and whether a value in this place is a secret."""
+_FORMS_BY_WORD: dict[bytes, list[_Form]] = {}
+_FORMS_BY_SIGN: list[tuple[str, _Form]] = []
+_BEFORE_DIGITS: set[bytes] = set()
+"""Words of forms whose secrets may have digits only."""
 _OPTIONS: dict[str, tuple[str, str]] = {}
 """Command -> the letters of its options, and what else the row says."""
 _COMMANDS: dict[bytes, list[str]] = {}
@@ -129,12 +122,14 @@ def _read_row(head: str, pattern: str) -> None:
             _OPTIONS[name] = kind[1:], mark
             _COMMANDS.setdefault(name.encode().translate(LETTERS_ONLY).split()[0], []).append(name)
         return
-    form = CredentialForm(words.strip('"'), pattern, _JUDGES[kind], mark == "digits")
+    form = f"(?i){pattern}", _JUDGES[kind]
     if words.startswith('"'):
-        _FORMS_BY_SIGN.append(form)
+        _FORMS_BY_SIGN.append((words.strip('"'), form))
         return
     for word in words.encode().split():
         _FORMS_BY_WORD.setdefault(word, []).append(form)
+        if mark == "digits":
+            _BEFORE_DIGITS.add(word)
 
 
 _ROWS = tuple(pattern_rows("credential_forms.txt"))
@@ -143,9 +138,6 @@ for _head, _pattern in _ROWS:
     if _head.startswith("["):
         _read_row(_head, _pattern)
 
-_BEFORE_DIGITS = frozenset(
-    word for word, forms in _FORMS_BY_WORD.items() if any(form.of_digits for form in forms)
-)
 _KNOWN = frozenset((*_FORMS_BY_WORD, *_COMMANDS, *RARE_STEMS))
 
 
@@ -157,7 +149,7 @@ def words_of(letters: bytes, *, mixed: bool) -> frozenset[bytes]:
         mixed: whether a letter stands beside a digit; otherwise secrets have digits only.
     """
     known = _KNOWN if mixed else _BEFORE_DIGITS
-    return known.intersection(letters.translate(LETTERS_ONLY).split())
+    return frozenset(known.intersection(letters.translate(LETTERS_ONLY).split()))
 
 
 def rare_stems(words: frozenset[bytes]) -> frozenset[str]:
@@ -179,8 +171,8 @@ def form_spans(
     for word in words & _FORMS_BY_WORD.keys():
         for form in _FORMS_BY_WORD[word]:
             yield from _spans_at(text, _places(low, word.decode()), form)
-    for form in _FORMS_BY_SIGN if mixed else ():
-        yield from _spans_at(text, _places(text, form.words), form)
+    for sign, form in _FORMS_BY_SIGN if mixed else ():
+        yield from _spans_at(text, _places(text, sign), form)
     for word in words & _COMMANDS.keys():
         for name in _COMMANDS[word]:
             for at in _places(text, name):
@@ -194,13 +186,11 @@ def _places(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + len(word))
 
 
-def _spans_at(text: str, places: Iterable[int], form: CredentialForm) -> Iterator[tuple[int, int]]:
-    pattern: re.Pattern[str] | None = None
+def _spans_at(text: str, places: Iterable[int], form: _Form) -> Iterator[tuple[int, int]]:
+    pattern, likely = form
     for at in places:
-        pattern = pattern or compiled(f"(?i){form.pattern}")
-        match = pattern.match(text, at)
-        if match:
-            yield from _secret_of(match, form.likely)
+        if match := compiled(pattern).match(text, at):
+            yield from _secret_of(match, likely)
 
 
 def _secret_of(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import ne
 from typing import TypeAlias
 
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
-from vaultsync.privacy.passphrases import are_joined_words, phrase_span, wallet_span
-from vaultsync.privacy.providers import pattern_rows
+from vaultsync.privacy.providers import data_text, pattern_rows
 from vaultsync.privacy.secret_names import OTHER_STEMS, RARE_STEMS
 
 _Groups: TypeAlias = Mapping[str, str | None]
@@ -112,7 +112,7 @@ def _value_at(text: str, low: str, at: int, *, mixed: bool) -> tuple[int, int, i
         return None
     plain = "plain" in groups
     value = _value_of(text, match.start(), groups["s"], groups["quote"])
-    words = of_password and not plain and are_joined_words(value)
+    words = of_password and not plain and _are_joined_words(value)
     kind = ""
     if len(value) >= MIN_VALUE and (words or likely(value)) and not is_dummy(value):
         kind = "password" if of_password else "secret"
@@ -205,6 +205,58 @@ def _is_phrase_name(text: str, at: int) -> bool:
     return _pattern("IS_PHRASE").search(text, max(at - 20, 0), at + 24) is not None
 
 
+@cache
+def _prose(kind: str) -> frozenset[str]:
+    """Words of prose in some languages, from the table of this name."""
+    return frozenset(tomllib.loads(data_text("prose_words.toml"))[kind])
+
+
+_WORD = lazy_pattern(r"[^\W\d_]{1,15}")
+_ENDINGS_OF_PROSE = ("ed", "ly", "ing", "é", "ée", "és", "ado", "ida", "ada", "ido")
+_MIN_WORDS = 4
+"""The least number of words of a passphrase."""
+
+
+def _words_before(
+    text: str, start: int, end: int, is_other: Callable[[str, int], bool], least: int
+) -> tuple[int, int] | None:
+    """The words up to the first that `is_other`, by itself and its number, if these are enough."""
+    count, stop = 0, start
+    for word in _WORD.finditer(text, start, end):
+        if is_other(word[0].lower(), count):
+            break
+        count, stop = count + 1, word.end()
+    return (start, stop) if count >= least else None
+
+
+def _phrase_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The words up to the first one of prose, if these are enough for a passphrase."""
+
+    def is_prose(word: str, number: int) -> bool:
+        opens = number == 0 and (word in _prose("opening") or word.endswith(_ENDINGS_OF_PROSE))
+        return opens or word in _prose("prose")
+
+    return _words_before(text, start, end, is_prose, _MIN_WORDS)
+
+
+def _wallet_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The words up to the first one that no wallet has, if these are enough for a wallet."""
+    from vaultsync.privacy.bip39 import PHRASE_SIZES, numbers  # noqa: PLC0415 - few need it
+
+    known = numbers()
+    return _words_before(text, start, end, lambda word, _: word not in known, PHRASE_SIZES[-1])
+
+
+_JOINED = lazy_pattern(r"[^\W\d_]{3,12}([-._])[^\W\d_]{3,12}(?:\1[^\W\d_]{3,12}){2,20}")
+
+
+def _are_joined_words(value: str) -> bool:
+    """Whether a value is a passphrase with the same sign between all words."""
+    if not _JOINED.fullmatch(value) or not (value.islower() or value.istitle()):
+        return False
+    return _phrase_span(value, 0, len(value)) == (0, len(value))
+
+
 def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | None:
     """The words behind a name of a passphrase, or in quotes behind one of a password."""
     of_app = stem == "pass" and "app" in low[max(at - 14, 0) : at] and _is_phrase_name(text, at)
@@ -223,18 +275,18 @@ def _phrase_at(text: str, low: str, at: int, stem: str) -> tuple[int, int] | Non
         groups = _OF_APP.match(text, start)
         return groups.span() if groups else None
     if stem == "mnemonic":  # it mostly names a sentence that helps to remember something
-        return wallet_span(text, start, end)
+        return _wallet_span(text, start, end)
     if not named:
         if not _NOT_ITSELF.isdisjoint(_LETTERS.findall(low, at, start)):
             return None
         closed = match["quote"] and text.startswith(_CLOSERS[match["quote"][-1]], end)
-        return phrase_span(text, start, end) if closed and text[start:end].islower() else None
+        return _phrase_span(text, start, end) if closed and text[start:end].islower() else None
     if _OF_WALLET.search(text, max(at - 20, 0), at + 20) and (
-        found := wallet_span(text, start, end)
+        found := _wallet_span(text, start, end)
     ):
         return found
     line = text.find("\n", start, end)
-    return phrase_span(text, start, end if line < 0 else line)
+    return _phrase_span(text, start, end if line < 0 else line)
 
 
 _NAMED_BEHIND = lazy_pattern(

@@ -34,7 +34,7 @@ class KeySpan:
 _KEY = lazy_pattern(
     r"(?P<name>\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s\"'].*?)[ \t]*:(?=[ \t\r]|\Z)"
 )
-_QUOTED = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'"
+_QUOTED = r"\"(?>(?:[^\"\\]|\\.)*)\"|'(?>(?:[^']|'')*)'"
 _OPENED = r"[\s\[{,:]"
 """What is before a quote that begins an item; in others, such as `don't`, it is a letter."""
 _REST = lazy_pattern(
@@ -42,9 +42,9 @@ _REST = lazy_pattern(
     rf"(?P<value>{_QUOTED}"
     rf"|[\[{{](?:(?<={_OPENED})(?:{_QUOTED}|#[^\n]*+)|(?<!{_OPENED})[\"'#]|[^\"'#])*[\]}}]"
     r"|(?P<block>[|>][0-9+-]*)"
-    r"|[^\s\"'#|>!\[\]{}%@`,]\S*+(?:\s++(?!#)\S++)*+"
+    r"|[^ \t\r\n\"'#|>!\[\]{}%@`,][^ \t\r\n]*+(?>(?:[ \t\r\n]++(?!#)[^ \t\r\n]++)*)"
     r"|)"
-    r"(?P<tail>(?:[ \t]+#[^\r\n]*+)?)(?:[ \t\r]*+\n(?:[ \t]*+#[^\n]*+)?)*+[ \t\r]*+\Z",
+    r"(?P<tail>(?:[ \t]+#[^\r\n]*+)?)(?>(?:[ \t\r]*+\n(?:[ \t]*+#[^\n]*+)?)*)[ \t\r]*+\Z",
     re.DOTALL,
 )
 """A value of one line or more, and the comments below it, which are not part of it."""
@@ -69,7 +69,7 @@ def key_spans(lines: list[str], keys: list[str], wanted: set[str]) -> dict[str, 
 
 
 def _begins(line: str, key: str) -> bool:
-    found = _KEY.match(line)
+    found = _KEY.match(line) if line.startswith((key, '"', "'")) else None
     if found is None:
         return False
     name: object = found["name"]
@@ -81,14 +81,15 @@ def _begins(line: str, key: str) -> bool:
 def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
     key = _KEY.match(lines[start])
     assert key is not None  # noqa: S101 - the line was found by it
-    found = _REST.match("\n".join(lines[start:stop]), key.end())
-    if found is not None and found["value"] and not found["block"]:
-        stop = start + 1 + found.string.count("\n", 0, found.end("tail"))
-    else:
-        found = _REST.match(lines[start], key.end())
-        if found is None or (found["value"] and not found["block"]):
-            return None
+    found = _REST.match(lines[start], key.end())
+    if found is not None and (found["block"] or not found["value"]):
         stop = _without_trailing(lines, start, stop, header=found["block"] or "")
+    else:
+        if start + 1 < stop:
+            found = _REST.match("\n".join(lines[start:stop]), key.end())
+        if found is None:
+            return None
+        stop = start + 1 + found.string.count("\n", 0, found.end("tail"))
     gap = found["gap"] if found["value"] else ""
     return KeySpan(start, stop, key[0], gap, found["value"], found["tail"])
 

@@ -1,4 +1,4 @@
-"""Positions of nodes in a YAML text, for error messages and for edits of hard cases.
+"""Positions of nodes in a YAML text, for error messages.
 
 Slow (milliseconds), so used only where the fast reader is not enough.
 """
@@ -29,15 +29,9 @@ class YamlNode:
     """`plain`, `'`, `"`, `|`, `>` for scalars; `flow` or `block`; `alias`."""
     start: int
     """Characters from the start of the text."""
-    end: int
     tagged: bool
     anchor: str | None
     """The name of its anchor, or of the one that the alias stands for."""
-
-    @property
-    def anchored(self) -> bool:
-        """Whether it has an anchor or is an alias."""
-        return self.anchor is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ class YamlOutline:
     """Whether the end was reached."""
 
 
-@lru_cache(maxsize=2)  # one text is asked for to be read, checked and edited
+@lru_cache(maxsize=2)  # one text is asked for several times
 def yaml_outline(yaml: str) -> YamlOutline:
     """The nodes of `yaml`; never raises."""
     found: list[YamlNode] = []
@@ -94,7 +88,6 @@ def _walk(yaml: str) -> Iterator[YamlNode]:
             text=event.value if kind == "ScalarEvent" else None,
             style=style,
             start=event.start_mark.index,
-            end=event.end_mark.index,
             tagged=not ends and getattr(event, "tag", None) is not None,
             anchor=None if ends else getattr(event, "anchor", None),
         )

@@ -203,7 +203,7 @@ def _check_notation(yaml: str, path: str) -> None:
         and sum(1 for _ in _ALIAS.finditer(yaml)) > MAX_ALIASES
     ):
         outline = yaml_outline(yaml)
-        anchored = [node.start for node in outline.nodes if node.anchored]
+        anchored = [node.start for node in outline.nodes if node.anchor is not None]
         if len(anchored) > MAX_ALIASES or not outline.whole:
             at = anchored[MAX_ALIASES] if len(anchored) > MAX_ALIASES else 0
             raise _refused(_ALIASES, yaml, path, at=at)
