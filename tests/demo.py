@@ -15,10 +15,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.gits import GitFolder
 from tests.stage import NotAsToldError, Stage, tell
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 GLOVES = "team-core/lessons/Test with wet gloves.md"
 LAMP = """The lamp at berth 12 has been dark since Sunday.
 
@@ -296,67 +294,6 @@ def pack(stage: Stage) -> None:
     )
 
 
-SEEN = (
-    "Opened the settings of the berth map.",
-    "Ran the linter over the booking form, no complaints.",
-    "The deploy to the Pier Box failed: its disk is full, no booking goes through.",
-    "Looking for where the tide table is read.",
-    "41 passed in 3 s",
-    "Found out why the kiosk is slow: it asks for every berth one by one.",
-    "Waiting for job 12 of the build.",
-    "Aiko wants the harbour's name in capitals on all receipts.",
-    "Renamed a variable in the importer.",
-    "Good morning, what is next?",
-)
-"""The observations of indy in an hour."""
-
-
-def observe(stage: Stage) -> None:
-    stage.step(
-        "Agents notice much, and little of it matters",
-        """indy observes ten things in an hour. Each is stored at once. Rules tell what
-        matters; the rest is put into the background, with its words kept.""",
-    )
-    ids = [stage.ask("observe", each, "--agent", "indy")["id"] for each in SEEN[:-1]]
-    stage.run("observe", SEEN[-1], "--agent", "indy", keep="MORNING")
-    stage.run("observations", "process", lines=2)
-    found = stage.ask("observations", "list")["observations"]
-    kept = {each["id"] for each in found if each["tier"] != "background"} & {*ids}
-    hits = {hit["id"] for hit in stage.ask("recall", SEEN[3])["hits"]}
-    stage.claim(
-        "three of ten matter, and a question finds none of the others",
-        holds=kept == {ids[2], ids[5], ids[7]} and not hits & {*ids} - kept,
-    )
-
-
-def propose(stage: Stage) -> None:
-    stage.step(
-        "What needs judgement is asked",
-        """indy remembers what moss knows already. Maintenance, which the daemon does once a
-        day, notices, and asks in a note beside it.""",
-    )
-    stage.run(
-        *("remember", f"{NORDKABEL}\nThe small ones."),
-        *("--type", "decision", "--scope", "project-tidebell", "--agent", "indy"),
-        keep="AGAIN",
-    )
-    notes = [stage.note("$GLANDS"), stage.note("$AGAIN")]
-    stage.ask("maintain")
-    asked = stage.ask("proposals", "list")["proposals"]
-    found = next(each for each in asked if "Nordkabel" in each["title"])
-    beside = stage.vault / found["path"]
-    stage.show(beside, lines=60)
-    stage.claim("nothing was changed yet", holds=all(each.is_file() for each in notes))
-    stage.tell("Bente ticks the box.")
-    stage.edit(beside, ("- [ ] Accept", "- [x] Accept"))
-    stage.run("sync")
-    left = [each.read_text(encoding="utf-8") for each in notes if each.is_file()]
-    stage.claim(
-        "one note is left, with what both said, and the question is gone",
-        holds=len(left) == 1 and "The small ones." in left[0] and not beside.exists(),
-    )
-
-
 def equal(stage: Stage) -> None:
     stage.step("Are both sides really equal?", "Field by field, every fact, now:")
     stage.run("verify")
@@ -366,46 +303,6 @@ def equal(stage: Stage) -> None:
     stage.claim(
         f"{proof['checked']} facts are equal, and another sync has nothing to do",
         holds=proof["equal"] and idle and not report["actions"],
-    )
-
-
-def repository(stage: Stage) -> None:
-    stage.step(
-        "What was decided on a branch holds where it is merged",
-        """Moss tries something on a branch of the booking service. On main nobody should believe
-        it yet.""",
-    )
-    git = GitFolder(stage.folder / "booking")
-    git.commit("src/slots.py", "SLOTS = 12\n", "Count the slots")
-    here = ("--repo", "booking")
-    stage.run(
-        *("repo", "add", "convention", "Times are UTC"),
-        *("The harbours are in three time zones.", *here),
-    )
-    git.branch("deposits")
-    git.commit("src/deposits.py", "SHARE = 0.2\n", "Take a deposit")
-    stage.run(
-        *("repo", "add", "decision", "A deposit is a fifth"),
-        *("It covers the fuel of the harbour boat.", "--path", "src/deposits.py", *here),
-    )
-    git.checkout("main")
-    git.commit("src/mail.py", "SENDER = 'harbour'\n", "Send mail")
-    stage.run("repo", "context", *here)
-    before = stage.ask("repo", "context", *here)
-    stage.claim(
-        "main knows the convention, and nothing of the deposit",
-        holds="UTC" in before["text"] and "deposit" not in before["text"],
-    )
-    git("merge", "-q", "--squash", "deposits")
-    git("commit", "-q", "-m", "Take a deposit (#4)")
-    git("branch", "-q", "-D", "deposits")
-    stage.tell("The branch is merged by a squash, which makes another commit, and is deleted.")
-    stage.run("repo", "context", *here)
-    after = stage.ask("repo", "context", *here)
-    decided = [each for each in after["items"] if each["kind"] == "decision"]
-    stage.claim(
-        "main knows the decision now, and it is a note in the vault like all others",
-        holds=len(decided) == 1 and stage.ask("get", decided[0]["id"])["path"] is not None,
     )
 
 
@@ -448,32 +345,9 @@ def memory_file(stage: Stage) -> None:
     )
 
 
-def bring_chats(stage: Stage) -> None:
-    stage.step(
-        "What another tool knows comes along",
-        """Mara talked with ChatGPT about the berths, before there was a memory. She has the
-        export of it: one conversation, and one that is empty.""",
-    )
-    shutil.copytree(GOLDEN / "exchange" / "chatgpt", stage.folder / "chatgpt")
-    bring = ("import-from", "chatgpt", "chatgpt")
-    stage.run(*bring, "--dry-run", exits=3)
-    stage.run(*bring, exits=3)
-    (talk,) = [x for x in stage.ask("list")["facts"] if x["title"] == "Berth prices"]
-    note = stage.vault / talk["path"]
-    stage.show(note)
-    again = stage.ask(*bring)
-    stage.claim("a second import adds nothing", holds=not again["facts"])
-    stage.run("undo", "--yes")
-    stage.claim(
-        "undo takes the import back, from the memory and from the vault",
-        holds=not note.exists() and "error" in stage.ask("get", talk["id"], fails=True),
-    )
-
-
 STORY = (
     *(take_in, remember, edit, merge, conflict),
-    *(settle, delete, undo, history, ask, pack, observe, propose, repository),
-    *(memory_file, bring_chats, equal),
+    *(settle, delete, undo, history, ask, pack, memory_file, equal),
 )
 
 

@@ -16,10 +16,8 @@ from datetime import UTC, datetime
 from tests.sample_vault import (
     BLOCK,
     ENTITY_FOLDERS,
-    FENCE,
     FOREIGN,
     HEADING,
-    LINK,
     ROOT,
     TIERS,
     Note,
@@ -125,26 +123,6 @@ def test_every_link_and_embed_leads_somewhere(note: Note) -> None:
             assert part in HEADING.findall(body), target
 
 
-def test_links_in_tables_escape_their_bar() -> None:
-    rows = [
-        line
-        for note in every_note()
-        for line in without_code(note.body).split("\n")
-        if line.startswith("|")
-    ]
-    assert [row for row in rows if re.search(r"\[\[[^\]\\]*\|", row)] == []
-    assert any("\\|" in row for row in rows)
-
-
-def test_embeds_block_links_heading_links_and_links_in_code_occur() -> None:
-    found = [pair for note in every_note() for pair in links(note)]
-    assert any(bang and "#" not in target for bang, target in found)
-    assert any(bang and "#^" in target for bang, target in found)
-    assert any("#" in target and "#^" not in target for _, target in found)
-    code = [fence[0] for note in every_note() for fence in FENCE.finditer(note.body)]
-    assert any(LINK.search(each) for each in code)
-
-
 def test_file_names_are_unique_whatever_the_case_and_in_nfc() -> None:
     stems = Counter(note.stem.casefold() for note in every_note())
     assert [stem for stem, times in stems.items() if times > 1] == []
@@ -202,21 +180,6 @@ def test_the_engine_would_write_its_notes_as_they_are(note: Note) -> None:
     assert f"{note.stem}.md" == file_name(
         title=title, type_name=type_name, created_at=at, fact_id=fact.id, named=named
     )
-
-
-def test_the_hand_written_notes_show_what_hands_do() -> None:
-    hand = written_by_hand()
-    assert sum(note.raw.startswith(b"\xef\xbb\xbf") for note in hand) == 1
-    assert sum(b"\r\n" in note.raw for note in hand) == 1
-    assert sum(not note.raw.endswith(b"\n") for note in hand) == 1
-    assert sum("#" in note.header for note in hand) >= 4
-    assert sum("'" in note.header for note in hand) >= 4
-    assert any(not re.search(r"^# ", note.body, re.MULTILINE) for note in hand)
-    assert any(next(iter(note.properties)) != "id" for note in hand)
-    extra = {key for note in hand for key in note.properties}
-    assert {"mood", "rating", "reviewed", "done"} <= extra
-    crlf = next(note for note in hand if b"\r\n" in note.raw)
-    assert crlf.raw.count(b"\n") == crlf.raw.count(b"\r\n")
 
 
 def test_every_note_gets_the_colour_of_its_own_type() -> None:

@@ -189,7 +189,7 @@ def keeps_a_fact(alone: Alone) -> None:
     fact = json.loads(vaultsync("remember", "The wheel works alone.", "--json"))
     vaultsync("sync")
     code = "import os, vaultsync; vaultsync.open(os.environ['VAULTSYNC_VAULT']).close()"
-    run(str(alone.python), "-c", code, cwd=place, **alone.environment)
+    run(str(alone.python), "-c", code, cwd=place, codes=(0,), stdin="", **alone.environment)
     if not json.loads(vaultsync("verify", "--json"))["equal"]:
         sys.exit("package: the two sides are not equal")
     if not (place / "vault" / fact["path"]).is_file():

@@ -593,24 +593,6 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
     assert store.get(B).title == f"{len(theirs) - 1}"
 
 
-def test_writers_that_meet_lose_nothing(server: FakeQdrant, clock: WatchedClock) -> None:
-    ids = [[clock.new_id() for _ in range(4)] for _ in range(3)]
-
-    def writes(mine: list[str]) -> None:
-        store = store_in(over_http(server, ordering="strong"), FakeClock())
-        for each in mine:
-            assert isinstance(store.write([a_write(each)])[0], str)
-        store.close()
-
-    with ThreadPoolExecutor(3) as writers:
-        list(writers.map(writes, ids))
-    store = store_in(over_http(server), clock)
-
-    assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
-    assert [row.seq for row in store.feed()] == list(range(1, 13))
-    store.close()
-
-
 def test_old_numbers_keep_revisions(clock: WatchedClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant_head, "MAX_LOGGED_BATCHES", 32)
     store = store_in(in_memory(clock=clock), clock)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -39,8 +40,7 @@ class SortedPoints:
 
 
 def uuid_at(milliseconds: int, rest: int = 0) -> str:
-    digits = f"{(milliseconds << 80) + rest:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return str(UUID(int=(milliseconds << 80) + rest))
 
 
 def walked(points: SortedPoints, before: str = "") -> list[str]:

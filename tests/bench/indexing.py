@@ -75,25 +75,21 @@ def searchable(folder: Path, n: int) -> Row:
 
 def embedded(folder: Path, n: int, *, target: float) -> Row:
     """New facts, until they are found by their meaning; beside the bare runtime."""
-    world = with_facts(new_folder(folder), n)
-    with world.open() as memory:
-        memory.index()
-        facts = list(memory._ctx.store.iter_facts())
-    texts = [chunk.text for fact in facts for chunk in chunk_fact(fact)]
-    with world.open(embedder="local") as memory:
-        embedder = memory._services.embedder
-        if embedder is None:
-            raise SystemExit("bench: there is no local model")
-        embedder.embed(["tea"])
-        floor = timed(lambda: embedder.embed(texts))
-        ours = timed(memory.index)
-    words = "new facts embedded"
-    pair = Pair([floor], [ours])
-    return row_of(words, n, "the runtime alone", pair, target=target)
+    pair = _embedded(folder, n, lambda embedder, texts: partial(embedder.embed, texts))
+    return row_of("new facts embedded", n, "the runtime alone", pair, target=target)
 
 
 def embedded_beside_bare(folder: Path, n: int, *, target: float) -> Row:
     """The same beside onnxruntime alone: tokens in, vectors out, the shortest texts first."""
+    pair = _embedded(folder, n, lambda embedder, texts: _bare_runtime(embedder._folder, texts))
+    beside = "onnxruntime alone, on all cores"
+    return row_of("new facts embedded, with tokens", n, beside, pair, target=target)
+
+
+def _embedded(
+    folder: Path, n: int, floor: Callable[[OnnxEmbedder, list[str]], Callable[[], object]]
+) -> Pair:
+    """New facts are embedded, beside what `floor` makes of the model and their texts."""
     world = with_facts(new_folder(folder), n)
     with world.open() as memory:
         memory.index()
@@ -104,10 +100,7 @@ def embedded_beside_bare(folder: Path, n: int, *, target: float) -> Row:
         if not isinstance(embedder, OnnxEmbedder):
             raise SystemExit("bench: there is no local model")
         embedder.embed(["tea"])
-        bare = _bare_runtime(embedder._folder, texts)
-        pair = Pair([timed(bare)], [timed(memory.index)])
-    beside = "onnxruntime alone, on all cores"
-    return row_of("new facts embedded, with tokens", n, beside, pair, target=target)
+        return Pair([timed(floor(embedder, texts))], [timed(memory.index)])
 
 
 def _bare_runtime(folder: Path, texts: list[str]) -> Callable[[], object]:

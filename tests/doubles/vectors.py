@@ -8,7 +8,10 @@ from operator import mul
 
 from vaultsync.backends.vectors.columns import (
     FilterFields,
+    best_by_fact,
     check_dimension,
+    chunks_by_fact,
+    cosines_by_fact,
     dimension_of,
     index_missing_error,
     not_finite_error,
@@ -38,11 +41,7 @@ class MemoryVectors:
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         wanted = None if fact_ids is None else set(fact_ids)
-        found: dict[str, set[str]] = {}
-        for fact_id, chunk_id in self._rows:
-            if wanted is None or fact_id in wanted:
-                found.setdefault(fact_id, set()).add(chunk_id)
-        return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
+        return chunks_by_fact(key for key in self._rows if wanted is None or key[0] in wanted)
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         held = {row.fact.id: FilterFields.of(row.fact) for row in self._rows.values()}
@@ -75,25 +74,14 @@ class MemoryVectors:
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        found: dict[str, NearFact] = {}
-        for row in self._rows.values():
-            check_dimension(vector, len(row.vector))
-            if filters.admits(row.fact):
-                cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
-                near = NearFact(row.fact.id, row.chunk_id, cosine)
-                if _rank(near) < _rank(found.get(row.fact.id, NearFact("", "", -2.0))):
-                    found[row.fact.id] = near
-        return sorted(found.values(), key=_rank)[: max(0, limit)]
+        rows = [row for row in self._rows.values() if filters.admits(row.fact)]
+        found = ((_dot(row, vector), row.fact.id, row.chunk_id) for row in rows)
+        return best_by_fact(found)[: max(0, limit)]
 
     def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
-        told: dict[str, list[float]] = {}
         wanted = set(fact_ids)
-        for row in self._rows.values():
-            if row.fact.id in wanted:
-                check_dimension(vector, len(row.vector))
-                cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
-                told.setdefault(row.fact.id, []).append(cosine)
-        return {key: sorted(cosines, reverse=True) for key, cosines in told.items()}
+        rows = [row for row in self._rows.values() if row.fact.id in wanted]
+        return cosines_by_fact((row.fact.id, _dot(row, vector)) for row in rows)
 
     def tidy(self) -> None:
         """Nothing to do."""
@@ -106,9 +94,6 @@ class MemoryVectors:
         """Do nothing: no resource is open."""
 
 
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return math.fsum(map(mul, one, other))
-
-
-def _rank(near: NearFact) -> tuple[float, str, str]:
-    return (-near.similarity, near.fact_id, near.chunk_id)
+def _dot(row: VectorRow, vector: Sequence[float]) -> float:
+    check_dimension(vector, len(row.vector))
+    return math.fsum(map(mul, row.vector, vector))

@@ -16,14 +16,12 @@ import pytest
 
 from tests.real.home import Home, say
 from tests.real.programs import ROOT, start, told_by, wait_for
-from tests.real.watched_home import RESCAN, Daemon, equal, make_home, own_seconds, wait_until
+from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
 from vaultsync.backends.state.engine_lock import EngineLock
 
 pytestmark = pytest.mark.long(5)
 
 BUSY = 5
-SOON = 5.0
-"""Seconds of its own within which a daemon ends."""
 SLOW_MACHINE = 40.0
 """Seconds that a loaded machine may take longer."""
 AWAKE = 12.0
@@ -223,34 +221,6 @@ def test_a_daemon_ends_when_a_newer_version_changes_its_archive(home: Home, daem
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     assert daemon.process.wait(60) == 1
     assert "a newer version of vaultsync changed the archive" in daemon.log.read_text()
-
-
-def test_a_killed_daemon_loses_nothing(home: Home, daemon: Daemon) -> None:
-    with home.open() as memory:
-        for number in range(200):
-            home.remember(memory, {"content": f"Fact {number}."})
-    wait_until(lambda: len(home.notes()) > 20)
-    daemon.stop(signal.SIGKILL)
-    again = Daemon(home, "--once-settled", name="again")
-    assert again.process.wait(60) == 0
-    assert len(home.notes()) == 200
-    home.check_equal()
-    home.check_quiet()
-
-
-def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(home: Home, daemon: Daemon) -> None:
-    lines = [f'{{"title": "Fact {n}", "content": "Number {n}."}}' for n in range(1000)]
-    with home.open() as memory:
-        memory.import_(lines)
-    wait_until(home.notes)
-    daemon.process.send_signal(signal.SIGTERM)
-    took = own_seconds(daemon.process)
-    say(f"stopped after {took:.2f} s")
-    assert took < SOON
-    assert daemon.stop() == 0
-    home.sync()
-    assert len(home.notes()) == 1000
-    home.check_equal()
 
 
 def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:

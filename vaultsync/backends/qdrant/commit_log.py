@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID, uuid5
 
 import msgspec
@@ -28,7 +28,7 @@ from vaultsync.model import serialization as wire
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreWrite
 
 _NAMES = UUID("6f0c9a4e-8a5b-5d0e-9a53-7a1d6c0f2b11")
-_MAX_COUNT = 1 << 53
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 _DAMAGED = "the point with its state is damaged, or belongs to another program"
 _REPAIR = (
     "check the address and the collection; restore the collection from a snapshot, or move it"
@@ -69,6 +69,20 @@ class CommitDecision(NamedTuple):
     rows: list[StoredFact]
     replaced: list[StoredFact]
     """The versions that must be stored before the head is replaced."""
+
+
+class _StoredHead(msgspec.Struct, rename="camel"):
+    """The payload of the head, or some of its keys."""
+
+    store_id: str
+    revision: str
+    seq: _Count
+    facts: _Count
+    log: str = ""
+    rows: str = "[]"
+    pages: _Count = 0
+    isolated: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,17 +223,9 @@ class CommitRecord:
             StoreUnavailableError: the payload is not a head.
         """
         with readable():
-            return cls(
-                store_id=_name(payload["storeId"]),
-                revision=_name(payload["revision"]),
-                seq=_count(payload["seq"]),
-                facts=_count(payload["facts"]),
-                log=log_of(payload.get("log") or ""),
-                rows=rows_of(payload.get("rows") or "[]"),
-                pages=_count(payload.get("pages") or 0),
-                isolated=tuple(map(_name, payload.get("isolated") or ())),
-                scopes=tuple(map(_name, payload.get("scopes") or ())),
-            )
+            head = msgspec.convert(payload, _StoredHead)
+            values = {**msgspec.structs.asdict(head), "log": log_of(head.log)}
+            return cls(**{**values, "rows": rows_of(head.rows)})
 
     def unchanged_condition(self) -> PointFilter:
         """The condition that a point is still this head."""
@@ -233,18 +239,6 @@ def readable() -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise StoreUnavailableError(_DAMAGED, helps=_REPAIR) from error
-
-
-def _count(value: object) -> int:
-    if type(value) is int and 0 <= value <= _MAX_COUNT:
-        return value
-    raise ValueError(value)
-
-
-def _name(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    raise ValueError(value)
 
 
 def _is_kept(before: StoredFact, write: StoreWrite, body: str | None) -> bool:

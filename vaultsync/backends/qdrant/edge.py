@@ -181,16 +181,15 @@ class EdgePointCollection(ScrolledCollection):
         self._since_flush, self._has_failed = 0, False
 
     def make(self, dimension: int) -> None:
-        self._retry.check_open()
-        if self._shard is None:
+        if not self.exists():
             self._hold()
-        self._answer(lambda: self._make(dimension))
+            self._answer(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
-        if not _has_shard(self._folder):
-            self._shard = _new_shard(self._folder, [dimension])
-        elif self._shard is None:
+        if _has_shard(self._folder):  # another process was faster
             self._load()
+        else:
+            self._shard = _new_shard(self._folder, [dimension])
 
     def _ask(self, method: str, *arguments: object, **named: object) -> EdgeValue:
         self.exists()
