@@ -168,7 +168,7 @@ _NOT_USED_AS = frozenset({
 """Words that are not the last ones of `use … as the password`."""
 
 
-_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|]|[\"'],")
+_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|\"'](?<![\"'](?!,))")
 _OPTION = lazy_pattern(r"(?<![\w-])--?(?:[A-Za-z][\w-]*)?\Z")
 _REST_OF_LINE = lazy_pattern(r"[^\S\n]*(?:\n|\Z)")
 
@@ -207,9 +207,9 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     if match is None and low.find(" ", at, end) >= 0:
         match = compiled(SAID_VALUE).match(text, at)
         begin = max(at - 40, 0)
-        if match is None and "-" in text[begin:at] and _OPTION.search(text, begin, at):
+        if match is None and text.find("-", begin, at) >= 0 and _OPTION.search(text, begin, at):
             match = compiled(OPTION_VALUE).match(text, at)
-    if match is None and not text[at : at + 1].isascii():
+    if match is None and not text[at].isascii():
         match = compiled(WRITTEN_VALUE).match(text, at)
     if match is None and low.find("\n", at, end) >= 0:
         near = text[max(at - _WITHIN, 0) : at].rpartition("\n")[2]
