@@ -227,7 +227,7 @@ def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str
 def render_body(*, title: str, context: str | None, content: str, block: str) -> str:
     """The body of a new note; `block` is the result of `render_block()`."""
     parts = [f"# {title}"]
-    if context or read_body(f"# {title}\n\n{content}").context:
+    if context or ("**Context:**" in content and read_body(f"# {title}\n\n{content}").context):
         # An empty context line, so that content that begins like one is not taken for it.
         parts.append(f"> **Context:** {context}" if context else "> **Context:**")
     if content:

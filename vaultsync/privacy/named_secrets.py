@@ -89,7 +89,7 @@ _NOT_USED_AS = frozenset({
 """Words that are not the last ones of `use … as the password`."""
 
 
-_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|]|[\"'],")
+_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>|\"'](?<![\"'](?!,))")
 _OPTION = lazy_pattern(r"(?<![\w-])--?(?:[A-Za-z][\w-]*)?\Z")
 _REST_OF_LINE = lazy_pattern(r"[^\S\n]*(?:\n|\Z)")
 
@@ -128,7 +128,7 @@ def _match_at(text: str, low: str, at: int) -> re.Match[str] | None:
     if match is None and low.find(" ", at, end) >= 0:
         match = _pattern("SAID_VALUE").match(text, at)
         begin = max(at - 40, 0)
-        if match is None and "-" in text[begin:at] and _OPTION.search(text, begin, at):
+        if match is None and text.find("-", begin, at) >= 0 and _OPTION.search(text, begin, at):
             match = _pattern("OPTION_VALUE").match(text, at)
     if match is None and not text[at : at + 1].isascii():
         match = _pattern("WRITTEN_VALUE").match(text, at)

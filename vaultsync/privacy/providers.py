@@ -107,16 +107,16 @@ _BEGIN = 3
 
 
 @cache
-def _numbers_by_begin() -> tuple[Mapping[str, Sequence[int]], frozenset[int]]:
+def _numbers_by_begin() -> tuple[Mapping[tuple[str, ...], Sequence[int]], frozenset[int]]:
     """The rows by how their literals begin, and those that have to be looked at each time."""
-    rows: dict[str, list[int]] = {}
+    rows: dict[tuple[str, ...], list[int]] = {}
     short: set[int] = set()
     for number, row in enumerate(providers()):
         for need in row.needs:
             if row.far or len(need) < _BEGIN:
                 short.add(number)
             else:
-                rows.setdefault(need[:_BEGIN], []).append(number)
+                rows.setdefault(tuple(need[:_BEGIN]), []).append(number)
     return rows, frozenset(short)
 
 
@@ -128,7 +128,7 @@ def providers_in(near: str, far: str) -> Iterator[SecretKind]:
         far: a larger text, for those whose literal may be farther from the long word.
     """
     rows, found = _numbers_by_begin()
-    begins = {near[at : at + _BEGIN] for at in range(len(near) - _BEGIN + 1)}
+    begins = {*zip(*(near[at:] for at in range(_BEGIN)), strict=False)}
     found = found.union(*(rows[each] for each in begins & rows.keys()))
     for number in sorted(found):
         row = providers()[number]

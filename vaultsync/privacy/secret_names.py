@@ -68,13 +68,14 @@ LETTERS_ONLY = bytes(
     for code in range(256)
 )
 """For `bytes.translate()`: letters of ASCII in lower case, and a blank for any other byte."""
-_CODES = (b"codes", b"digo", b"-pin", b"ry code", b"up code", b"llcode", b"gscode", b"code de ")
+_CODES = (b"codes", b"ry code", b"up code", b"llcode", b"gscode", b"code de ")
 
 
 def has_codes(letters: bytes) -> bool:
     """Whether a text may name codes to recover an account, or a PIN, which have digits only."""
     low = letters.lower()
-    return any(each in low for each in _CODES)
+    has_code = b"code" in low and any(each in low for each in _CODES)
+    return has_code or b"digo" in low or b"-pin" in low
 
 
 _LETTER_OR_DIGIT = bytes(
