@@ -132,7 +132,7 @@ def _read_row(head: str, pattern: str) -> None:
             _BEFORE_DIGITS.add(word)
 
 
-_ROWS = tuple(pattern_rows("credential_forms.txt"))
+_ROWS = pattern_rows("credential_forms.txt")
 _VALUE = dict(_ROWS)["VALUE"]
 for _head, _pattern in _ROWS:
     if _head.startswith("["):

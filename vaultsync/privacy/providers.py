@@ -70,15 +70,17 @@ def data_text(name: str) -> str:
     return loader.get_data(f"{__file__[: -len('providers.py')]}{name}").decode()
 
 
-def pattern_rows(name: str, **parts: str) -> Iterator[tuple[str, str]]:
+def pattern_rows(name: str, **parts: str) -> list[tuple[str, str]]:
     """The rows of a data file of patterns: the head of each, and its lines, joined.
 
     A row above, or one of `parts`, stands for its name in braces.
     """
+    rows = []
     for row in data_text(name).rstrip().split("\n\n"):
         head, *lines = (line for line in row.split("\n") if not line.startswith("#"))
         parts[head] = re.sub(r"\{([A-Z_]+)\}", lambda found: parts[found[1]], "".join(lines))
-        yield head, parts[head]
+        rows.append((head, parts[head]))
+    return rows
 
 
 def table_text() -> str:
