@@ -45,6 +45,16 @@ def words(text: str) -> int:
     return len(text.split())
 
 
+class Words:
+    """A word is a token."""
+
+    name = "words"
+    exact = True
+
+    def count(self, text: str) -> int:
+        return words(text)
+
+
 def quarters(text: str) -> int:
     """A quarter of the characters; because of rounding, it is not additive."""
     return math.ceil(len(text) / 4)

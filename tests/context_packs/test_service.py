@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.doubles.note_index import TemporaryIndex
-from tests.packs import words
+from tests.packs import Words
 from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.relevance import hit_relevance, relevance_of, words_share
@@ -30,16 +30,6 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import MIN_ANSWERABLE
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.service import RecallSearch
-
-
-class Words:
-    """A word is a token."""
-
-    name = "words"
-    exact = True
-
-    def count(self, text: str) -> int:
-        return words(text)
 
 
 class PackWorld(RecallWorld):

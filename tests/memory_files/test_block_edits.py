@@ -12,7 +12,7 @@ from msgspec import structs
 
 from tests import secrets
 from tests.memory_file_worlds import SimFile, SimQueue
-from tests.packs import words
+from tests.packs import Words
 from tests.world import World
 from vaultsync.memory_files.block_edits import REMOVED, BlockBases
 from vaultsync.memory_files.manage import ManageRequest, edited_text, manage_file
@@ -24,16 +24,6 @@ from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.privacy.placeholders import Redactor
-
-
-class Words:
-    """A word is a token."""
-
-    name = "words"
-    exact = True
-
-    def count(self, text: str) -> int:
-        return words(text)
 
 
 class BlockWorld(World):

@@ -184,6 +184,15 @@ def test_embedding_api_unreachable_leaves_chunks_pending(
     assert slept
 
 
+def test_store_unreachable_during_deletion_and_the_deletion_is_retried(synced: MemoryWorld) -> None:
+    synced.store.lose_ack = True
+    with pytest.raises(errors.StoreUnavailableError):
+        synced.takes(memory(DEPLOY, TESTS))
+    synced.store.lose_ack = False
+    synced.syncs()
+    assert [each.title for each in synced.remembered()] == ["Deployment", "Tests"]
+
+
 def test_file_watcher_missed_an_event_and_a_full_reconciliation_catches_it(
     tmp_path: Path, work: Path, file: Path
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memory_file_worlds import DEPLOY, SimFile, SimQueue, memory
-from tests.packs import words
+from tests.packs import Words, words
 from tests.recalls import RecallWorld
 from vaultsync import errors
 from vaultsync.hosts.marked_blocks import find_block
@@ -39,16 +39,6 @@ from vaultsync.memory_files.state import SOURCE_PREFIX
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import RecallRequest
-
-
-class Words:
-    """A word is a token."""
-
-    name = "words"
-    exact = True
-
-    def count(self, text: str) -> int:
-        return words(text)
 
 
 def fact(number: int, text: str = "Slack water lasts 22 minutes.", **more: Value) -> Fact:
