@@ -207,7 +207,10 @@ class ApplyBatch:
 
     def apply(self) -> None:
         """Carry out the actions; the outcome lists what cannot be done now."""
-        self._decide()
+        actions = self._completed()
+        self.notes.prepare(actions)
+        for action in actions:
+            self._prepare(action)
         items = [item for item in self.items if not self._is_back(item)]
         self._begin(items)
         self._stage(items)
@@ -223,13 +226,6 @@ class ApplyBatch:
 
     # 0 ------------------------------------------------------------------ decide bytes
 
-    def _decide(self) -> None:
-        """Decide what is written; writes nothing."""
-        actions = self._completed()
-        self.notes.prepare(actions)
-        for action in actions:
-            self._prepare(action)
-
     def _completed(self) -> Sequence[PlannedAction]:
         """The actions with the facts on which the plan was based."""
         self.brief = {each.fact_id: each for each in self.actions if each.is_brief}
@@ -242,6 +238,7 @@ class ApplyBatch:
         ]
 
     def _prepare(self, action: PlannedAction) -> None:
+        """Decide what is written for an action; writes nothing."""
         fact = action.merged or action.store or action.base
         if fact is None:  # the new fact was changed or deleted since the plan
             self._give_up(PendingAction(action, "", Fact(action.fact_id)))

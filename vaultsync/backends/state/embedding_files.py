@@ -12,9 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 from vaultsync.backends.replace_file import read_json, try_replace
+from vaultsync.backends.state.engine_lock import file_lock, try_file_lock
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class EmbeddingFiles:
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "embedding.json"
         self._lock_path = state_dir / "embedding.lock"
-        self._lock = filelock.FileLock(self._lock_path, mode=0o600)
+        self._lock = file_lock(self._lock_path)
         self.release = self._lock.release
         self.background = ""
         """For a background worker: how another one continues its work."""
@@ -43,11 +42,7 @@ class EmbeddingFiles:
 
     def acquire(self, seconds: float) -> bool:
         """Become the worker once there is no other; False after the timeout."""
-        try:
-            self._lock.acquire(timeout=seconds, poll_interval=0.05)
-        except filelock.Timeout:
-            return False
-        return True
+        return try_file_lock(self._lock, seconds)
 
     @property
     def is_there(self) -> bool:

@@ -42,7 +42,7 @@ class EngineLock:
 
     @cached_property
     def _lock(self) -> filelock.BaseFileLock:
-        return _file_lock(self._path)
+        return file_lock(self._path)
 
     def try_lock(self) -> bool:
         """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time.
@@ -51,7 +51,7 @@ class EngineLock:
         """
         if not self.is_held and (self.next.is_of_another() or self.asked.is_of_another()):
             return False
-        return _try_file_lock(self._lock)
+        return try_file_lock(self._lock)
 
     def lend(self) -> int:
         """Release the lock completely; returns how often it was acquired."""
@@ -62,7 +62,7 @@ class EngineLock:
 
     def take_back(self, times: int) -> bool:
         """Acquire the lock again as often as before `lend()`; returns whether it was free."""
-        if not _try_file_lock(self._lock):
+        if not try_file_lock(self._lock):
             return False
         for _ in range(times - 1):
             self.__enter__()
@@ -110,7 +110,7 @@ class EngineLock:
 
     def __enter__(self) -> None:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
-        if not _try_file_lock(self._lock):
+        if not try_file_lock(self._lock):
             raise self.busy()
         record = {"pid": os.getpid(), "vault": self._vault}
         try:  # without a record, others see "another process"
@@ -132,12 +132,12 @@ class LockRequest:
 
     @cached_property
     def _lock(self) -> filelock.BaseFileLock:
-        return _file_lock(self._path)
+        return file_lock(self._path)
 
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Lock it within the context; yields whether no other process has locked it."""
-        first = _try_file_lock(self._lock, _PROBE_SECONDS)
+        first = try_file_lock(self._lock, _PROBE_SECONDS)
         try:
             yield first
         finally:
@@ -148,7 +148,7 @@ class LockRequest:
         """Whether another process has locked it; a crash may have left the file."""
         if not self._path.exists() or self._lock.is_locked:
             return False
-        if not _try_file_lock(self._lock):
+        if not try_file_lock(self._lock):
             return True
         self._withdraw()
         return False
@@ -165,8 +165,8 @@ def tables_lock(state_dir: Path, seconds: float = 0.0) -> Iterator[bool]:
 
     Writing those files does not prevent others from writing notes.
     """
-    lock = _file_lock(state_dir / "tables.lock")
-    if not _try_file_lock(lock, seconds):
+    lock = file_lock(state_dir / "tables.lock")
+    if not try_file_lock(lock, seconds):
         yield False
         return
     try:
@@ -175,13 +175,15 @@ def tables_lock(state_dir: Path, seconds: float = 0.0) -> Iterator[bool]:
         lock.release()
 
 
-def _file_lock(path: Path) -> filelock.BaseFileLock:
+def file_lock(path: Path) -> filelock.BaseFileLock:
+    """The lock on a file, which only its owner may open."""
     import filelock  # takes half the time of `import click`; readers need no lock
 
     return filelock.FileLock(path, mode=0o600)
 
 
-def _try_file_lock(lock: filelock.BaseFileLock, seconds: float = 0.0) -> bool:
+def try_file_lock(lock: filelock.BaseFileLock, seconds: float = 0.0) -> bool:
+    """Acquire a lock; False after the timeout."""
     import filelock
 
     try:
