@@ -49,6 +49,12 @@ def is_background_observation(fact: Fact) -> bool:
     return fact.type == OBSERVATION and fact.status == ARCHIVED and COMPRESSED in fact.own
 
 
+def original_text(fact: Fact) -> str:
+    """The text of an observation before it was shortened."""
+    found = fact.own.get(ORIGINAL)
+    return found if isinstance(found, str) and found else fact.content
+
+
 class HiddenMatches(Struct, frozen=True):
     """Facts that match, and were left out by a default."""
 

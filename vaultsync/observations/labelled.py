@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pkgutil
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from vaultsync.model.hiding import OBSERVATION, ORIGINAL, is_pending_observation
+from vaultsync.model.hiding import OBSERVATION, is_pending_observation, original_text
 from vaultsync.model.schema import tier_of
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.history import is_by_person
@@ -43,11 +42,8 @@ def moved_by_people(ctx: ReadContext) -> list[LabelledText]:
         if is_by_person(entry):
             moved.pop(entry.fact_id, None)
             moved[entry.fact_id] = None
-    return list(_labelled(ctx, [*moved][-MAX_LABELLED:]))
-
-
-def _labelled(ctx: ReadContext, ids: list[str]) -> Iterator[LabelledText]:
-    for fact in ctx.redacted_store.find_many(ids).values():
-        if fact.type == OBSERVATION and not is_pending_observation(fact):
-            text = str(fact.own.get(ORIGINAL) or fact.content)
-            yield LabelledText(text, tier_of(fact.priority))
+    return [
+        LabelledText(original_text(fact), tier_of(fact.priority))
+        for fact in ctx.redacted_store.find_many([*moved][-MAX_LABELLED:]).values()
+        if fact.type == OBSERVATION and not is_pending_observation(fact)
+    ]

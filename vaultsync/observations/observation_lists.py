@@ -13,7 +13,7 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_b
 from vaultsync.indexing.ports import NEWEST, OLDEST, NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import ARCHIVED, COMPRESSED, OBSERVATION, ORIGINAL, PENDING
+from vaultsync.model.hiding import ARCHIVED, COMPRESSED, OBSERVATION, PENDING, original_text
 from vaultsync.model.schema import TIERS, tier_of
 from vaultsync.observations.classifier import BACKGROUND, Classifier, ObservedText
 from vaultsync.sync.context import ReadContext, SyncContext
@@ -136,7 +136,7 @@ def shown_observation(fact: Fact, classifier: Classifier) -> ShownObservation:
     """
     if fact.type != OBSERVATION:
         raise InvalidFieldError("id", fact.id, "the id of an observation")
-    original = str(fact.own.get(ORIGINAL) or fact.content)
+    original = original_text(fact)
     return ShownObservation(
         **structs.asdict(listed_observation(fact)),
         context=fact.context,

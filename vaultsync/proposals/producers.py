@@ -18,7 +18,13 @@ from msgspec import structs
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact, is_statement
-from vaultsync.model.hiding import ARCHIVED, OBSERVATION, RETIRED_STATUSES, is_agents_background
+from vaultsync.model.hiding import (
+    ARCHIVED,
+    OBSERVATION,
+    RETIRED_STATUSES,
+    is_agents_background,
+    original_text,
+)
 from vaultsync.model.schema import RELATED_KEY, TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.near_duplicate_pairs import (
@@ -307,7 +313,7 @@ def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
     """
     equal: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
-        equal[_NUMBERS.sub(" ", _original(fact))].append(fact)
+        equal[_NUMBERS.sub(" ", original_text(fact))].append(fact)
     texts = [text for text in equal if text.strip()]
     names = [*map(_names, texts)]
     group_of = [*range(len(texts))]
@@ -326,17 +332,11 @@ def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
     yield from groups.values()
 
 
-def _original(fact: Fact) -> str:
-    """The text of an observation before it was shortened."""
-    found = fact.value("observationOriginalContent")
-    return found if isinstance(found, str) and found else fact.content
-
-
 def _learned(observations: Sequence[Fact]) -> Candidate:
     last = observations[-1]
     values: dict[str, Value] = {
         "type": "fact",
-        "content": _original(last),
+        "content": original_text(last),
         "scope": last.scope,
         "priority": max(min(each.priority for each in observations), 1),
         "entities": [*dict.fromkeys(x for each in observations for x in each.entities)],
