@@ -249,11 +249,13 @@ class SimVault(Disk):
     def close(self) -> None:
         """Do nothing: no resource is open."""
 
-    def sync(self) -> None:
+    def sync(self, others: Iterable[VaultPath] = ()) -> None:
         self._begin("sync")
-        self._safe = dict(self.names)
-        self._volatile.clear()
-        for inode in self.names.values():
+        self.elsewhere -= set(others)
+        self._safe |= {name: x for name, x in self.names.items() if name not in self.elsewhere}
+        self._safe = {name: x for name, x in self._safe.items() if name in self.names}
+        self._volatile = [{name: self.names[name] for name in self.elsewhere & set(self.names)}]
+        for inode in self._safe.values():
             inode.synced = inode.data
 
     def swap_id(self, new: str) -> None:

@@ -88,6 +88,8 @@ class Disk:
     _volatile: list[dict[str, Inode | None]] = field(default_factory=list)
     """What happened since: each step gives names to inodes, or takes them away. One
     with the name `""` survives."""
+    elsewhere: set[str] = field(default_factory=set)
+    """What another process wrote and did not sync."""
 
     # --- people ----------------------------------------------------------------------
 

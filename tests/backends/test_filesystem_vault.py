@@ -770,6 +770,8 @@ def test_syncing_reaches_all_that_changed(root: Path, vault: VaultFs, synced: li
     synced.clear()
     vault.sync()
     assert synced == []
+    vault.sync([VaultPath("a/b/note.md")])  # as if another process had written it
+    assert {Path(path).name for path in synced} == {"b", "note.md"}
 
 
 def create(vault: VaultFs, count: int) -> None:

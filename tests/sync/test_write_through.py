@@ -208,6 +208,7 @@ def test_a_pass_that_records_a_note_of_another_makes_it_durable(
 ) -> None:
     older = world.store.snapshot()
     fact = _remembered(world, notes)
+    world.vault.elsewhere.add(str(fact.path))
     if store == "older":
         world.store.restore(older)
         rebuild_anyway(world.ctx, "vault")

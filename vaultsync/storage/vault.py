@@ -233,5 +233,8 @@ class Vault(Protocol):
     def drop_meta(self, path: VaultPath) -> None:
         """Remove a derived file below `.meta/` or `.index/`, if there."""
 
-    def sync(self) -> None:
-        """Return when everything done so far survives a power cut."""
+    def sync(self, others: Iterable[VaultPath] = ()) -> None:
+        """Return when everything done so far survives a power cut.
+
+        So do the notes at the paths `others`, which another process may have written.
+        """

@@ -219,8 +219,9 @@ class ApplyBatch:
         for item in (each for each in writing if not each.failed):
             self._write_vault(item)
         # A note without a base may be that of another process, which did not wait for the disk.
-        if writing or any(item.action.base is None for item in items):
-            self.ctx.vault.sync()
+        new = [each.action.path for each in items if each.action.base is None]
+        if writing or new:
+            self.ctx.vault.sync(path for path in new if path)
         self._restamp(writing)
         self._record(items)
 
@@ -540,7 +541,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
     Facts that changed since they were compared are left to the next run.
     """
     ctx = work.ctx
-    ctx.vault.sync()  # another process may just have written the notes
+    ctx.vault.sync(x.path for x in work.unchanged)  # another process may just have written them
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
     for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
         bases: list[PackedBase] = []

@@ -247,7 +247,7 @@ def _add_bases_of_others(
         if request.dry_run:
             identities.unrecorded = {base.fact.id: each.data for each, base in written}
         elif written:
-            ctx.vault.sync()
+            ctx.vault.sync(base.path for _, base in written)
             record_notes(ctx, written)
 
 

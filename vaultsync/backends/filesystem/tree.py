@@ -422,14 +422,15 @@ class FolderTree:
         self._touched.discard(path)
         self._touched.add(path.rpartition("/")[0])
 
-    def sync(self) -> None:
-        """Flush touched files, or the whole disk, or disks, if there are many.
+    def sync(self, others: Iterable[VaultPath] = ()) -> None:
+        """Flush touched files and `others`, or the whole disk, or disks, if there are many.
 
         An error is permanent: the system may have dropped data that it could not write, and
         would report success for the next flush.
         """
         if self._failed:
             raise self._failed
+        self.touch(*others)
         if not self._touched:
             return
         try:
