@@ -138,7 +138,7 @@ def test_an_agent_is_measured_by_what_it_may_see(world: RecallWorld) -> None:
     for agent, share in (("indy", 1.0), ("else", 0.0)):
         known = parts(world, agent=agent)
         known = replace(known, ids={"mine.md": mine})
-        found = evaluate(known, [EvalQuestion("runner beans", ("mine.md",))], rounds=0).figures
+        found = evaluate(known, [EvalQuestion("private beans", ("mine.md",))], rounds=0).figures
         assert found["retrieval/index/hit@5"].value == share
         assert found["context/recall"].value == share
 

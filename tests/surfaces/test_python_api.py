@@ -495,21 +495,22 @@ def test_links_are_checked_among_all_files_and_mended(linked: Memory, vault: Pat
     assert linked.sync().quiet
 
 
-def test_obsidians_graph_gets_a_colour_for_each_type(linked: Memory, vault: Path) -> None:
-    with pytest.raises(ConfigError, match="Obsidian"):
-        linked.graph_colours()
+def test_obsidians_graph_gets_a_colour_for_each_type(vault: Path, state: str) -> None:
+    with vaultsync.open(str(vault), state_dir=state) as memory:
+        with pytest.raises(ConfigError, match="Obsidian"):
+            memory.graph_colours()
 
-    settings = vault / ".obsidian" / "graph.json"
-    settings.parent.mkdir()
-    settings.write_text('{"search": "x", "scale": 2}')
-    assert linked.graph_colours().changed
-    assert json.loads(settings.read_text())["search"] == "x"
-    assert not linked.graph_colours().changed
+        settings = vault / ".obsidian" / "graph.json"
+        settings.parent.mkdir()
+        settings.write_text('{"search": "x", "scale": 2}')
+        assert memory.graph_colours().changed
+        assert json.loads(settings.read_text())["search"] == "x"
+        assert not memory.graph_colours().changed
 
-    settings.write_text('{"search": ')
-    with pytest.raises(ConfigError, match="does not have Obsidian's format"):
-        linked.graph_colours()
-    assert settings.read_text() == '{"search": '
+        settings.write_text('{"search": ')
+        with pytest.raises(ConfigError, match="does not have Obsidian's format"):
+            memory.graph_colours()
+        assert settings.read_text() == '{"search": '
 
 
 def test_a_question_is_answered_with_what_held_then(
