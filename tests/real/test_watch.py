@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
-import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ import pytest
 from tests.real.home import Home, say
 from tests.real.programs import ROOT, start, told_by, wait_for
 from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
-from vaultsync.backends.state.engine_lock import EngineLock
 
 pytestmark = pytest.mark.long(5)
 
@@ -62,30 +58,6 @@ def test_a_second_daemon_leaves_and_one_that_waits_takes_over(home: Home, daemon
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     in_time(home, 1)
     assert third.stop() == 0
-
-
-def test_a_daemon_starts_beside_agents_that_write_without_a_pause(home: Home) -> None:
-    """Each write has the lock for a moment, and each moment is one of a write."""
-    locks = [EngineLock(home.state_dir, str(home.root)) for _ in "ab"]
-    done = threading.Event()
-
-    def write(lock: EngineLock) -> None:
-        while not done.is_set():
-            if lock.try_lock():
-                time.sleep(0.1)
-                lock.unlock()
-
-    agents = [threading.Thread(target=write, args=(lock,)) for lock in locks]
-    for each in agents:
-        each.start()
-    try:
-        daemon = Daemon(home)
-        daemon.is_ready()
-    finally:
-        done.set()
-        for each in agents:
-            each.join()
-    assert daemon.stop() == 0
 
 
 def test_nobody_writes_when_nothing_happens(tmp_path: Path) -> None:
@@ -211,16 +183,6 @@ def test_a_daemon_that_waited_ends_when_a_backup_came_meanwhile(home: Home, daem
     for each in (daemon, waits):
         assert each.process.wait(60) == 1
         assert '"kind": "ArchiveReplacedError"' in each.log.read_text()
-
-
-def test_a_daemon_ends_when_a_newer_version_changes_its_archive(home: Home, daemon: Daemon) -> None:
-    with closing(sqlite3.connect(home.state_dir / "archive.sqlite3")) as newer:
-        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
-        newer.execute("ALTER TABLE runs RENAME TO next")
-        newer.commit()
-    home.save("public/notes/a.md", b"# A\n\nText.\n")
-    assert daemon.process.wait(60) == 1
-    assert "a newer version of vaultsync changed the archive" in daemon.log.read_text()
 
 
 def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:

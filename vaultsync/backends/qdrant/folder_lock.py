@@ -78,9 +78,9 @@ class FolderLock:
 
     def release(self) -> None:
         """Release the lock, if it is held."""
-        if self._held is not None:
-            os.close(self._held)
-        self._held = None
+        fd, self._held = self._held, None
+        if fd is not None:
+            os.close(fd)
 
     def _refusal(self) -> RequestRefusedError:
         """The failure of the request, which is transient unless the holder stays."""
