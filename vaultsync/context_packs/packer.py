@@ -16,6 +16,7 @@ dropped: no pack is ever a token over its budget.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -185,9 +186,7 @@ def pack_context(
 
 def _themes(facts: Iterable[Fact]) -> tuple[str, ...]:
     """The themes of facts, those of most facts first."""
-    numbers: dict[str, int] = {}
-    for theme in (theme for fact in facts for theme in fact.theme_ids):
-        numbers[theme] = numbers.get(theme, 0) + 1
+    numbers = Counter(theme for fact in facts for theme in fact.theme_ids)
     return tuple(sorted(numbers, key=lambda each: (-numbers[each], each)))
 
 

@@ -47,37 +47,25 @@ def find_event(
         until=None,
         among=None,
     )
-    terms = QueryTerms(index.tokens(words), index.stemmer(words))
-    if found := _best(words, terms, index, filters, load):
+
+    def best(searched: str, terms: QueryTerms) -> tuple[Fact, float] | None:
+        hits = index.search(searched, filters, limit=EVENT_HITS)
+        facts = load([each.fact_id for each in hits])
+        telling = []
+        for each in hits:
+            fact = facts.get(each.fact_id)
+            if fact is None or not fact.created_at or not filters.admits(fact):
+                continue
+            if len(terms.matched_words(fact_text(fact))) == len(terms.stems):
+                in_title = len(terms.matched_words(fact.title)) == len(terms.stems)
+                telling.append((not in_title, fact.type not in REPORTS, -each.score, fact))
+        first = sorted(telling, key=itemgetter(0, 1, 2))[:1]
+        return next(((fact, -negative) for *_, negative, fact in first), None)
+
+    if found := best(words, QueryTerms(index.tokens(words), index.stemmer(words))):
         return found
     # Most questions about an event, and the facts about it, are in one language.
     from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415 - see above
 
     translation = translated_terms(words, index, language)
-    if translation is None:
-        return None
-    _, terms, english = translation
-    return _best(f"{words} {english}", terms, index, filters, load)
-
-
-def _best(
-    words: str,
-    terms: QueryTerms,
-    index: NoteIndex,
-    filters: FactFilters,
-    load: Callable[[Sequence[str]], Mapping[str, Fact]],
-) -> tuple[Fact, float] | None:
-    hits = index.search(words, filters, limit=EVENT_HITS)
-    facts = load([each.fact_id for each in hits])
-    telling = []
-    for each in hits:
-        fact = facts.get(each.fact_id)
-        if fact is None or not fact.created_at or not filters.admits(fact):
-            continue
-        if len(terms.matched_words(fact_text(fact))) == len(terms.stems):
-            in_title = len(terms.matched_words(fact.title)) == len(terms.stems)
-            telling.append((not in_title, fact.type not in REPORTS, -each.score, fact))
-    if not telling:
-        return None
-    *_, negative_score, fact = min(telling, key=itemgetter(0, 1, 2))
-    return fact, -negative_score
+    return best(f"{words} {translation[2]}", translation[1]) if translation else None

@@ -389,7 +389,8 @@ class RecallSearch:
         if tags and (tagged := self._members(self._note_filters, limit, tags=tags)):
             matches = self._in_order({*matches, *tagged}, asked.order or IMPORTANT)
         if self.query.asks_for_tasks and len(matches) < limit:
-            matches += self._members(self._box_filters, limit, boxes=self.query.asked_boxes)
+            filters = box_filters(self.query, self.filters)
+            matches += self._members(filters, limit, boxes=self.query.asked_boxes)
         if self.query.month[:1].isdecimal() and len(matches) < limit:
             named = self._naming_month(limit)
             self._load(named)
@@ -481,25 +482,15 @@ class RecallSearch:
         return self._filters_to_ask[-1]._replace(types=frozenset({"note"}))
 
     @cached_property
-    def _tagged_as_asked(self) -> frozenset[str]:
-        """The notes with such a tag."""
-        if not (tags := self._asked_tags):
-            return frozenset()
-        return frozenset(self.index.browse(self._note_filters, limit=MAX_HITS, tags=tags))
-
-    @property
-    def _box_filters(self) -> FactFilters:
-        """The filters for notes whose check boxes are the tasks that are asked for."""
-        return box_filters(self.query, self.filters)
-
-    @cached_property
-    def _with_boxes(self) -> frozenset[str]:
-        """The notes with such check boxes, if the question asks for tasks."""
-        if not self.query.asks_for_tasks:
-            return frozenset()
-        filters = self._box_filters
-        asked = self.query.asked_boxes
-        return frozenset(self.index.browse(filters, limit=MAX_HITS, boxes=asked))
+    def _notes_as_asked(self) -> AbstractSet[str]:
+        """The notes with such a tag, or with check boxes that are the tasks that are asked for."""
+        found, search = set[str](), partial(self.index.browse, limit=MAX_HITS)
+        if tags := self._asked_tags:
+            found.update(search(self._note_filters, tags=tags))
+        if self.query.asks_for_tasks:
+            filters = box_filters(self.query, self.filters)
+            found.update(search(filters, boxes=self.query.asked_boxes))
+        return found
 
     def _read_words(self) -> None:
         """Find out what the words of the question are in the facts, in an updated index."""
@@ -645,8 +636,7 @@ class RecallSearch:
                 scores = {each: score for each, score in scores.items() if each in among}
             if self.query.has_hints:
                 is_asked = self.query.asked.types
-                asked = self._hinted | self._with_boxes | self._tagged_as_asked
-                for each in scores.keys() - asked:
+                for each in scores.keys() - self._hinted - self._notes_as_asked:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
             # If most are an assistant's messages, facts that count in full are further down.
