@@ -130,6 +130,12 @@ def _end(world: World) -> tuple[object, object]:
 
 
 @examples
+@given(trees)
+def test_any_three_trees_come_to_rest_equal_with_nothing_lost(some: Trees) -> None:
+    some.grow().quiesce()
+
+
+@examples
 @given(trees, st.integers(0, 999))
 def test_the_order_of_actions_does_not_matter(some: Trees, seed: int) -> None:
     straight, shuffled = some.grow(), some.grow()
@@ -154,3 +160,20 @@ def test_the_same_trees_give_the_same_plan(some: Trees) -> None:
 
 def _bytes(world: World) -> dict[str, bytes]:
     return {path: inode.data for path, inode in world.vault.files.items()}
+
+
+@examples
+@given(trees, st.lists(st.booleans(), min_size=8, max_size=8))
+def test_passes_over_some_changes_end_as_one_over_all(some: Trees, pauses: list[bool]) -> None:
+    # However the edits fall among the passes, nothing is lost and both sides end equal.
+    world = World(batch=some.batch, case_insensitive=some.insensitive)
+    for type_number, title_number in some.base:
+        _remember(world, TYPES[type_number], TITLES[title_number])
+    world.turn()
+    steps = [(_person, deed) for deed in some.vault]
+    steps += [(_agent, deed) for deed in some.store]
+    for number, (act, (which, how)) in enumerate(steps):
+        act(world, which, how)
+        if pauses[number % len(pauses)]:
+            world.turn()
+    world.quiesce()

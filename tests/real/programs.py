@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import vaultsync
 from tests.forked import run_program, start_program
 from tests.real.home import Home, say
 from vaultsync.errors import EngineBusyError
@@ -100,6 +101,21 @@ def _let_the_engine_pass(home: Home) -> None:
         began = passes()
         while passes() < began + 2 and not _told_to_stop(home):
             time.sleep(0.01)
+
+
+def adder(home: Home, name: str) -> None:
+    """Remember facts until stopped, and change some of them; print every word."""
+    told: list[str] = []
+    with vaultsync.open(str(home.root), name, str(home.state)) as memory:
+        while not _told_to_stop(home):
+            word, more = f"w{name}{len(told):04}1w", f"w{name}{len(told):04}2w"
+            fact = memory.remember(f"I saw {word}.", title="Seen", scope="public")
+            told.append(word)
+            if len(told) % 3 == 0:
+                memory.update(fact.id, add_tags=[more])
+                told.append(more)
+            time.sleep(0.05)
+    say(json.dumps({"told": told}))
 
 
 def burst(home: Home, name: str, count: str) -> None:
@@ -192,6 +208,7 @@ def updater(home: Home, number: str, *fact_ids: str) -> None:
 PROGRAMS: dict[str, Callable[..., None]] = {
     "hold": hold,
     "engine": engine,
+    "adder": adder,
     "burst": burst,
     "writer": writer,
     "updater": updater,

@@ -5,13 +5,15 @@ What an agent was told is remembered is in the store or in the outbox, and reach
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import vaultsync
-from tests.forked import run_program
+from tests.forked import run_program, start_program
 from tests.machines import configure_machine
 from tests.real.programs import ROOT
 from tests.world import open_scopes
@@ -37,6 +39,36 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     configure_machine(vault, f'store = "{url}"\n[qdrant]\npatience_seconds = 3\n')
     open_scopes(vault)
     return vault
+
+
+@pytest.mark.long(2)
+def test_two_agents_in_two_processes_lose_nothing(vault: Path) -> None:
+    agents = [
+        start_program(
+            [sys.executable, "-c", AGENT, str(vault), name, "4"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        for name in ("one", "other")
+    ]
+    told: list[str] = []
+    for each in agents:
+        out, errors = each.communicate(timeout=100)
+        assert (each.returncode, errors) == (0, "")
+        told += out.splitlines()
+    assert len(told) == 8
+
+    with vaultsync.open(str(vault)) as memory:
+        assert not memory.sync().attention
+        assert memory.status().outbox == 0
+        assert memory.verify().equal
+        lines: list[str] = []
+        memory.export(lines.append)
+    assert {json.loads(line)["content"] for line in lines} == {*told}
+    notes = " ".join(each.read_text("utf-8") for each in (vault / "public").rglob("*.md"))
+    assert all(text in notes for text in told)
 
 
 @pytest.mark.long(2)

@@ -7,7 +7,8 @@ word is in a note, the store, a conflict, or at least in the archive.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,28 @@ AGENT = (WRITERS + 1) * 1_000_000
 """The number of an agent's first word."""
 
 
+Numbers = dict[str, float]
+
+
+@contextmanager
+def one_engine(home: Home, numbers: Numbers) -> Iterator[None]:
+    """An engine that does pass after pass."""
+    engine = start("engine", home)
+    wait_for(engine)
+    yield
+    numbers |= told_by(engine)
+
+
 def storm(
-    where: Path, seconds: float, *, enough: Callable[[Home], bool] = lambda _: True
-) -> dict[str, float]:
+    where: Path,
+    seconds: float,
+    *,
+    engines: Callable[[Home, Numbers], AbstractContextManager[None]] = one_engine,
+    enough: Callable[[Home], bool] = lambda _: True,
+) -> Numbers:
     """Let them all loose for some seconds, and until it is enough; returns the numbers of it.
 
-    The engine, which does pass after pass, begins before the writers, and ends after them.
+    The engines begin before the writers, and end after them.
     """
     home = Home.make(where, linger=LINGER, settle=SETTLE)
     everyone = range(1, WRITERS + AGENTS + 1)
@@ -51,26 +68,25 @@ def storm(
 
     wrote: set[str] = set()
     dropped: set[str] = set()
-    engine = start("engine", home)
-    wait_for(engine)
-    writers = [
-        start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
-        for n in range(1, WRITERS + 1)
-    ]
-    writers += [start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)]
-    wait_for(*writers)
-    time.sleep(seconds)
-    limit = time.monotonic() + LONGEST
-    while not enough(home) and time.monotonic() < limit:  # the machine has other work to do
-        time.sleep(0.1)
-    running = [each.poll() for each in writers]
-    stop(home)
-    for each in writers:
-        told = told_by(each)
-        wrote |= set(told["wrote"])
-        dropped |= set(told["dropped"])
-    assert running == [None] * len(running)
-    numbers = told_by(engine)
+    numbers: Numbers = {}
+    with engines(home, numbers):
+        writers = [
+            start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
+            for n in range(1, WRITERS + 1)
+        ]
+        writers += [start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)]
+        wait_for(*writers)
+        time.sleep(seconds)
+        limit = time.monotonic() + LONGEST
+        while not enough(home) and time.monotonic() < limit:  # the machine has other work to do
+            time.sleep(0.1)
+        running = [each.poll() for each in writers]
+        stop(home)
+        for each in writers:
+            told = told_by(each)
+            wrote |= set(told["wrote"])
+            dropped |= set(told["dropped"])
+        assert running == [None] * len(running)
 
     home.sync()
     time.sleep(LINGER)

@@ -7,12 +7,15 @@ and a further sync has nothing to do.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
+import shutil
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -23,12 +26,13 @@ from tests.real.acknowledged import AGAIN, Writer
 from tests.real.home import Home, say
 from tests.real.programs import command, stop
 from tests.real.watched_home import Daemon, make_home, suspended
+from vaultsync.api import opening
 
-DONE, NEEDS_REVIEW = 0, 3
+DONE, FAILED, NEEDS_REVIEW = 0, 1, 3
 """Exit codes of the contract."""
 LINGER = 1.0
 AGENTS = (1, 2)
-PERSON, COMMANDS = 3, 4
+PERSON, COMMANDS, COPIED = 3, 4, 9_000_000
 SHARED = 5
 ENOUGH = 30
 """Words that are acknowledged at least, however slow the machine is."""
@@ -100,6 +104,51 @@ class Daemons:
         assert not errors, json.dumps(errors)
 
 
+def _copy_if_there(source: str, target: str) -> None:
+    """What a run has staged, for one, may go meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy2(source, target)
+
+
+def _copy(home: Home, name: str) -> Home:
+    """A copy of the vault as it is just now, with a note more, beside the state of the original."""
+    copy = Home(home.where)
+    copy.root = home.where / name
+    shutil.copytree(home.root / ".meta", copy.root / ".meta", copy_function=_copy_if_there)
+    for path in home.notes():
+        try:
+            data = home.data(path)
+        except FileNotFoundError:  # it has been forgotten or renamed meanwhile
+            continue
+        copy.save(path, data)
+    copy.save("public/notes/Of the copy.md", f"Only here: w{COPIED}w.\n".encode())
+    return copy
+
+
+def _a_copy_is_refused(home: Home, number: int) -> Home:
+    """It is told so by each command, whatever that would do, and by a daemon."""
+    copy = _copy(home, f"copy{number}")
+    before = {path: copy.data(path) for path in copy.notes()}
+    tried = (("sync",), ("remember", f"w{COPIED}w"), ("rebuild", "--from", "vault"))
+    with ThreadPoolExecutor(len(tried)) as pool:
+        told = [*pool.map(lambda arguments: command(copy, *arguments), tried)]
+    for refused in told:
+        assert refused.returncode == FAILED, refused.stdout
+        assert json.loads(refused.stdout)["error"]["kind"] == "CopiedVaultError"
+        assert "Traceback" not in refused.stderr
+    assert Daemon(copy, name=f"of copy {number}").process.wait(60) == FAILED
+    assert {path: copy.data(path) for path in copy.notes()} == before
+    return copy
+
+
+def _a_copy_of_its_own_syncs(copy: Home) -> None:
+    opening.init(str(copy.root), state_dir=str(copy.state), new_id=True)
+    done = command(copy, "rebuild", "--from", "vault")
+    assert done.returncode in (DONE, NEEDS_REVIEW), done.stdout + done.stderr
+    assert command(copy, "remember", f"w{COPIED + 1}w").returncode == DONE
+    assert {f"w{COPIED}w", f"w{COPIED + 1}w"} <= copy.in_vault()
+
+
 def _acknowledged(writers: Sequence[Writer]) -> int:
     return sum(len(each.acknowledged) for each in writers)
 
@@ -120,11 +169,13 @@ def together(where: Path, seconds: float) -> dict[str, int]:
         daemons.is_killed,
         daemons.is_stopped,
     ]
-    rounds, until = 0, time.monotonic() + seconds
+    rounds, until, copy = 0, time.monotonic() + seconds, None
     # A slow machine gets as long as it takes for each of them to happen, and some to be told.
     while time.monotonic() < until or rounds < 2 * len(happens) or _acknowledged(writers) < ENOUGH:
         time.sleep(chance.uniform(0.2, 0.6))
         happens[rounds % len(happens)]()
+        if rounds == 1:
+            copy = _a_copy_is_refused(home, rounds)
         if rounds % len(happens) == 2:
             writers[0].kill()
             writers.insert(0, Writer("agent", home, AGAIN + rounds, *shared))
@@ -147,10 +198,14 @@ def together(where: Path, seconds: float) -> dict[str, int]:
     seen = home.in_vault() | home.in_store() | home.in_conflicts()
     lost = acknowledged - seen - home.in_archive()
     assert not lost, f"{len(lost)} of {len(acknowledged)}: {sorted(lost)}\n{home.where}"
+    assert copy is not None
+    _a_copy_of_its_own_syncs(copy)
     with home.open() as memory:
         assert memory._ctx.store.replaced_versions() == []
     home.check_equal()
     home.check_quiet()
+    everything = home.in_vault() | home.in_store() | home.in_conflicts() | home.in_archive()
+    assert not everything & {f"w{COPIED}w", f"w{COPIED + 1}w"}
     return {
         "acknowledged": len(acknowledged),
         "seen": len(acknowledged & seen),

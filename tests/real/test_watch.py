@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.real.home import Home, say
 from tests.real.programs import ROOT, start, told_by, wait_for
-from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
+from tests.real.test_storm import Numbers, storm
+from tests.real.watched_home import RESCAN, Daemon, equal, make_home, own_seconds, wait_until
+from vaultsync.backends.state.engine_lock import EngineLock
 
 pytestmark = pytest.mark.long(5)
 
 BUSY = 5
+SOON = 5.0
+"""Seconds of its own within which a daemon ends."""
 SLOW_MACHINE = 40.0
 """Seconds that a loaded machine may take longer."""
 AWAKE = 12.0
@@ -58,6 +66,30 @@ def test_a_second_daemon_leaves_and_one_that_waits_takes_over(home: Home, daemon
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     in_time(home, 1)
     assert third.stop() == 0
+
+
+def test_a_daemon_starts_beside_agents_that_write_without_a_pause(home: Home) -> None:
+    """Each write has the lock for a moment, and each moment is one of a write."""
+    locks = [EngineLock(home.state_dir, str(home.root)) for _ in "ab"]
+    done = threading.Event()
+
+    def write(lock: EngineLock) -> None:
+        while not done.is_set():
+            if lock.try_lock():
+                time.sleep(0.1)
+                lock.unlock()
+
+    agents = [threading.Thread(target=write, args=(lock,)) for lock in locks]
+    for each in agents:
+        each.start()
+    try:
+        daemon = Daemon(home)
+        daemon.is_ready()
+    finally:
+        done.set()
+        for each in agents:
+            each.join()
+    assert daemon.stop() == 0
 
 
 def test_nobody_writes_when_nothing_happens(tmp_path: Path) -> None:
@@ -185,6 +217,44 @@ def test_a_daemon_that_waited_ends_when_a_backup_came_meanwhile(home: Home, daem
         assert '"kind": "ArchiveReplacedError"' in each.log.read_text()
 
 
+def test_a_daemon_ends_when_a_newer_version_changes_its_archive(home: Home, daemon: Daemon) -> None:
+    with closing(sqlite3.connect(home.state_dir / "archive.sqlite3")) as newer:
+        newer.execute("INSERT INTO migrations (name) VALUES ('m999_next')")
+        newer.execute("ALTER TABLE runs RENAME TO next")
+        newer.commit()
+    home.save("public/notes/a.md", b"# A\n\nText.\n")
+    assert daemon.process.wait(60) == 1
+    assert "a newer version of vaultsync changed the archive" in daemon.log.read_text()
+
+
+def test_a_killed_daemon_loses_nothing(home: Home, daemon: Daemon) -> None:
+    with home.open() as memory:
+        for number in range(200):
+            home.remember(memory, {"content": f"Fact {number}."})
+    wait_until(lambda: len(home.notes()) > 20)
+    daemon.stop(signal.SIGKILL)
+    again = Daemon(home, "--once-settled", name="again")
+    assert again.process.wait(60) == 0
+    assert len(home.notes()) == 200
+    home.check_equal()
+    home.check_quiet()
+
+
+def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(home: Home, daemon: Daemon) -> None:
+    lines = [f'{{"title": "Fact {n}", "content": "Number {n}."}}' for n in range(1000)]
+    with home.open() as memory:
+        memory.import_(lines)
+    wait_until(home.notes)
+    daemon.process.send_signal(signal.SIGTERM)
+    took = own_seconds(daemon.process)
+    say(f"stopped after {took:.2f} s")
+    assert took < SOON
+    assert daemon.stop() == 0
+    home.sync()
+    assert len(home.notes()) == 1000
+    home.check_equal()
+
+
 def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.signalled", str(home.root), str(home.state)],
@@ -195,6 +265,68 @@ def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+# ----------------------------------------------------- all of them on one vault at once
+
+
+def crowd(where: Path, seconds: float, *, agents: int, idle: float) -> Numbers:
+    """Two daemons, agents and a storm of editors on one vault; nothing is lost.
+
+    At last, a daemon uses less than a share `idle` of a processor.
+    """
+
+    @contextmanager
+    def engines(home: Home, numbers: Numbers) -> Iterator[None]:
+        with (home.root / ".meta" / "config.toml").open("a") as file:
+            file.write("\n[watch]\nrescan_seconds = 5.0\n")
+        first = Daemon(home, name="first")
+        first.is_ready()
+        second = Daemon(home, "--wait", name="second")
+        third = Daemon(home, name="third")
+        adding = [start("adder", home, 100 + n) for n in range(agents)]
+        wait_for(*adding)
+        yield
+        assert third.process.wait(60) == BUSY
+        told: set[str] = set()
+        for each in adding:
+            told |= set(told_by(each)["told"])
+        wait_until(lambda: told <= home.in_store() & home.in_vault())
+        assert first.stop() == 0
+        second.is_ready()
+        wait_until(lambda: equal(home), patience=120)
+        numbers["told"] = len(told)
+        numbers["wrote"] = _written(first) + _written(second)
+        # When all is mirrored nobody writes any more, and soon nothing is computed.
+        wait_until(lambda: _still(home, second, numbers) and numbers["idle"] < idle)
+        assert second.stop() == 0
+
+    return storm(where, seconds, engines=engines)
+
+
+def _written(daemon: Daemon) -> int:
+    """The number of notes it wrote because of a change by another writer."""
+    counts = [each["counts"] for each in daemon.events("pass")]
+    return sum(each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts)
+
+
+def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
+    before, used = home.picture(), daemon.cpu()
+    time.sleep(4)
+    numbers["idle"] = (daemon.cpu() - used) / 4
+    return home.picture() == before
+
+
+def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
+    say(str(crowd(tmp_path / "home", 1.5, agents=2, idle=0.2)))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_daemons_twenty_agents_and_editors_lose_nothing_in_a_minute(tmp_path: Path) -> None:
+    numbers = crowd(tmp_path / "home", 60, agents=20, idle=0.05)
+    say(str(numbers))
+    assert numbers["told"] > 1000
 
 
 @pytest.mark.slow
