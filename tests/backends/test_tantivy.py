@@ -450,6 +450,34 @@ print("done", flush=True)
 """
 
 
+def test_an_index_that_cannot_be_written_is_read_where_it_is(
+    index: TantivyIndex, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact(A, "Tea at four."))
+    index.count()  # it has the files open
+    for each in folder.glob(".*.lock"):
+        each.unlink()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    # Permissions would not stop root.
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != folder)
+    reader = TantivyIndex(folder)
+    before = sorted(folder.iterdir())
+    assert found(reader, "tea") == [A]
+    assert sorted(folder.iterdir()) == before
+    put(index, a_fact(B, "Tea at five."))
+    assert sorted(found(reader, "tea")) == sorted([A, B])
+    with pytest.raises(OSError, match="denied"):
+        reader.update([], [A], version="2")
+    assert sorted(found(reader, "tea")) == sorted([A, B])
+    monkeypatch.undo()
+    reader.close()
+    assert list(temporary.iterdir()) == []
+    reader.update([], [A], version="2")
+    assert found(index, "tea") == [B]
+
+
 @pytest.fixture
 def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process in the middle of an update."""

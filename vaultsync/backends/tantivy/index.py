@@ -58,6 +58,8 @@ from vaultsync.model.permissions import Reader
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 if TYPE_CHECKING:  # questions erase nothing, and few are in German
+    from tempfile import TemporaryDirectory
+
     from vaultsync.indexing.compounds import Vocabulary
     from vaultsync.storage.erasure import Traces
 
@@ -133,6 +135,8 @@ class TantivyIndex:
         """The stamps of the files that were read last."""
         self._asked: tuple[object, list[Clause]] = (None, [])
         """The arguments of the last query, and the query."""
+        self._links: TemporaryDirectory[str] | None = None
+        """A folder of links to the files, where the folder itself cannot be written."""
         self._known: str | None = None
         """The state that this process read or wrote last; None before the first `version()`."""
 
@@ -371,13 +375,30 @@ class TantivyIndex:
 
     def _open(self) -> tantivy.Index:
         self._check_files()
-        index = tantivy.Index(self._schema, str(self._folder))
+        folder = str(self._folder)
+        if not os.access(folder, os.W_OK):
+            folder = self._linked()
+        index = tantivy.Index(self._schema, folder)
         index.register_tokenizer(ANALYZER_NAME, stemming_analyzer(self._terms.default))
         index.config_reader("manual")
         return index
 
+    def _linked(self) -> str:
+        """A folder of links to all files, because tantivy also makes a lock in order to read."""
+        if self._links is None:
+            from tempfile import TemporaryDirectory  # few folders need it
+
+            self._links = TemporaryDirectory(prefix="vaultsync-")
+        for each in self._folder.iterdir():
+            if not each.name.endswith(".lock"):
+                with suppress(FileExistsError):
+                    Path(self._links.name, each.name).symlink_to(each.absolute())
+        return self._links.name
+
     def _read(self, index: tantivy.Index) -> _CommitReader | None:
         self._check_files()
+        if self._links is not None:
+            self._linked()
         index.reload()
         searcher = index.searcher()
         hits = searcher.search(Query.term_query(self._schema, "id", VERSION_DOC_ID), 1).hits
@@ -507,6 +528,9 @@ class TantivyIndex:
 
     def close(self) -> None:
         self._view, self._seen, self._asked = None, (), (None, [])
+        if self._links is not None:
+            self._links.cleanup()
+            self._links = None
 
     @contextmanager
     def _locked(self, seconds: float = 0.0) -> Iterator[None]:
@@ -532,6 +556,9 @@ class TantivyIndex:
                 self.close()  # the next reader finds no index, and rebuilds it
                 raise
             index = view.opened if view else self._open()
+            if self._links is not None:
+                self.close()  # the folder may be writable next time
+                raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(self._folder))
             writer = index.writer(_HEAP * threads, threads)
         try:
             yield writer
