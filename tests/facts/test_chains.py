@@ -45,7 +45,7 @@ def test_restoring_the_head_hides_the_older_version_again(world: World) -> None:
     assert world.fact(new.id).supersedes_id == old.id
 
 
-def test_a_version_that_is_gone_or_of_another_agent_is_not_offered(world: World) -> None:
+def test_a_version_that_is_gone_or_of_another_agent_is_left_alone(world: World) -> None:
     old, new = chain(world)
     work.forget(world.ctx, old.id, agent="indy")
     assert work.forget(world.ctx, new.id, agent="indy").previous is None
@@ -54,6 +54,8 @@ def test_a_version_that_is_gone_or_of_another_agent_is_not_offered(world: World)
     with pytest.raises(FactNotFoundError):
         work.get(world.ctx, private.id, agent="indy")
     assert work.forget(world.ctx, public.id, agent="indy").previous is None
+    work.restore(world.ctx, public.id, agent="indy")
+    assert world.fact(private.id).superseded_by_id is None
 
 
 def test_while_the_store_is_away_no_older_version_is_named(world: World) -> None:
