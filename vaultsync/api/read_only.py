@@ -122,12 +122,13 @@ def open_read_only(
 
 
 def recall_from_index_files(request: RecallRequest, *, path: str | None = None) -> RecallResult:
-    """Answer a question from the files of `.index/` alone, as in a clone without a store.
+    """Answer a question from the notes that `.index/` lists, as in a clone without a store.
 
     Raises: as `open_read_only()`, and InvalidFieldError: a filter is invalid.
     """
     from tempfile import TemporaryDirectory
 
+    from vaultsync.backends.embedders.english_words import is_english_word
     from vaultsync.backends.filesystem.vault_fs import VaultFs
     from vaultsync.backends.tantivy.index import TantivyIndex
     from vaultsync.index_files.clone_recall import StorelessVault, recall_vault_only
@@ -139,6 +140,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
         TemporaryDirectory(prefix="vaultsync-") as folder,
         closing(TantivyIndex(folder, weights=weights.fields, language=settings.language)) as index,
     ):
-        clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
-        request = structs.replace(request, agent=settings.agent)
-        return recall_vault_only(clone, request, weights=weights)
+        clone = StorelessVault(
+            vault, SystemClock(), index, settings.default_scope, view, weights, is_english_word
+        )
+        return recall_vault_only(clone, structs.replace(request, agent=settings.agent))
