@@ -172,7 +172,7 @@ class SimVault(Disk):
         known = {put[0], expect, our_sha}
         raise errors.NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
-    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
+    def move(self, path: VaultPath, to: VaultPath) -> None:
         self._begin("move", path)
         self._check_writable(path)
         self.check_writable(path)
@@ -184,7 +184,7 @@ class SimVault(Disk):
         there = self._find(to)
         if self._is_folder(to) or (there and (there != name or to == name)):
             raise errors.NoteExistsError(to)
-        return self._rename(inode, name, to)
+        self._rename(inode, name, to)
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         self._begin("stage_removal", path)

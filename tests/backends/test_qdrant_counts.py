@@ -108,12 +108,12 @@ def test_a_write_that_breaks_off_before_the_head_changes_keeps_a_version_once(
     with pytest.raises(StoreUnavailableError):
         store.write([_write(A, "Mate", now)])
     points.do = whole  # type: ignore[method-assign]
-    assert [each.fact.revision for each in store.replaced_versions()] == [now]
+    assert [each.fact.revision for each in store.replaced_versions(store.replaced_ids())] == [now]
     assert store.get(A).revision == now
 
     store.write([_write(A, "Mate", now)])
 
-    assert [each.fact.revision for each in store.replaced_versions()] == [now]
+    assert [each.fact.revision for each in store.replaced_versions(store.replaced_ids())] == [now]
 
 
 def test_what_others_write_again_while_it_is_erased_stays(

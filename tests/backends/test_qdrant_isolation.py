@@ -97,7 +97,7 @@ def _facts(store: Store) -> dict[str, tuple[str, str]]:
 
 
 def _replaced(store: Store) -> list[Fact]:
-    return [each.fact for each in store.replaced_versions()]
+    return [each.fact for each in store.replaced_versions(store.replaced_ids())]
 
 
 class _DiedError(Exception):

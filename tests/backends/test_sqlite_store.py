@@ -115,8 +115,8 @@ def test_the_counts_of_an_older_store_are_taken_over(path: Path) -> None:
 def test_the_replaced_versions_of_a_fact_are_indexed(path: Path) -> None:
     create(opened_at(path, create=True))
     with sqlite3.connect(path) as db:
-        ask = store_sqlite.SELECT_REPLACED_BY_ID + " ORDER BY seq LIMIT 500"
-        plan = db.execute(f"EXPLAIN QUERY PLAN {ask}", (0, json.dumps([A]))).fetchall()
+        ask = f"EXPLAIN QUERY PLAN {store_sqlite.SELECT_REPLACED}"
+        plan = db.execute(ask, (0, json.dumps([A]), 500)).fetchall()
     assert "INDEX revisions_by_fact (fact_id=? AND seq>?)" in plan[0][3]
 
 

@@ -148,12 +148,12 @@ class MemoryStore:
         rows = sorted(row.feed_row for row in self._replaced.values())
         return list(dict.fromkeys(row.fact_id for row in rows))
 
-    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def replaced_versions(self, fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         self._enter("replaced_versions")
         found = []
-        some = None if fact_ids is None else set(fact_ids)
+        some = set(fact_ids)
         for row in self._replaced.values():
-            if some is not None and row.feed_row.fact_id not in some:
+            if row.feed_row.fact_id not in some:
                 continue
             seq, _, revision, _, actor, at = row.feed_row
             with suppress(ValueError):

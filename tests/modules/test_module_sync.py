@@ -573,7 +573,9 @@ def test_of_conflicting_edits_the_file_stands_the_other_is_in_history(written: M
     assert "in tests" in written.fact(KEY).content
     assert written.fact(KEY).title == "Place"  # only the fact has another one
     assert written.says(MODULE).startswith("# Place\n")
-    versions = [each.fact.content for each in written.store.replaced_versions()]
+    versions = [
+        each.fact.content for each in written.store.replaced_versions(written.store.replaced_ids())
+    ]
     assert "Tests are elsewhere." in versions
 
 

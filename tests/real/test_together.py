@@ -201,7 +201,7 @@ def together(where: Path, seconds: float) -> dict[str, int]:
     assert copy is not None
     _a_copy_of_its_own_syncs(copy)
     with home.open() as memory:
-        assert memory._ctx.store.replaced_versions() == []
+        assert memory._ctx.store.replaced_versions(memory._ctx.store.replaced_ids()) == []
     home.check_equal()
     home.check_quiet()
     everything = home.in_vault() | home.in_store() | home.in_conflicts() | home.in_archive()

@@ -256,7 +256,9 @@ def test_the_base_of_a_note_of_another_process_is_what_that_wrote(world: World, 
     world.store.count_accesses({fact.id: AccessCount(3, "2026-02-14T13:50:00Z")}, "recall")
     for content in (AGENTS, LINES):
         world.agent_updates(fact.id, content=content)
-    world.store.drop_replaced([x.fact.revision for x in world.store.replaced_versions()])
+    world.store.drop_replaced(
+        [x.fact.revision for x in world.store.replaced_versions(world.store.replaced_ids())]
+    )
     world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
     world.sync()
     assert world.archive.blob(sha256(written).hexdigest()) == written

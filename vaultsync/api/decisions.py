@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from msgspec import structs
 
-from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.engine import Engine
 from vaultsync.errors import EngineBusyError, InvalidFieldError, ProposalNotFoundError
 from vaultsync.facts.service import check_writable, find_conflict
@@ -58,9 +57,7 @@ def settle_conflict(
         path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
         value = {"take": take} if text is None else {"text": text}
         body = {"field": field, "agent": agent, **value}
-        result = ask_running_engine(
-            engine.settings, path, body, agent=agent, busy=busy, answer=ResolveResult
-        )
+        result = engine.ask_daemon(path, body, busy, ResolveResult, agent)
         return ConflictRecord(**structs.asdict(result.resolved), actor="", at="", run="")
 
 
@@ -84,9 +81,7 @@ def settle_proposals(
         first, *more = chosen
         path = f"/v1/proposals/{quote(first, safe='')}/{'accept' if accepts else 'reject'}"
         body = {"also": more, "agent": agent}
-        return ask_running_engine(
-            engine.settings, path, body, agent=agent, busy=busy, answer=SettledProposals
-        )
+        return engine.ask_daemon(path, body, busy, SettledProposals, agent)
 
 
 def _find_proposals(

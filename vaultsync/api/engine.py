@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from threading import get_ident
@@ -333,6 +333,20 @@ class Engine:
             clock.sleep(WRITERS_POLL_SECONDS)
         self._waited_in_vain = False
         return True
+
+    def ask_daemon(
+        self,
+        path: str,
+        body: Mapping[str, object] | None,
+        busy: EngineBusyError,
+        answer: type[T],
+        agent: str | None = None,
+    ) -> T:
+        """As `ask_running_engine()`, for an agent; default: that of the settings."""
+        from vaultsync.api.daemon_client import ask_running_engine
+
+        agent, settings = agent or self.settings.agent, self.settings
+        return ask_running_engine(settings, path, body, agent=agent, busy=busy, answer=answer)
 
     def show_proposals(self) -> None:
         """Write the notes of new proposals, unless another engine has the vault."""

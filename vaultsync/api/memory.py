@@ -505,7 +505,7 @@ class Memory:
                 self._engine.derive_after(report, progress)
         except EngineBusyError as busy:
             path, body = "/v1/observations/process", {"dry_run": dry_run}
-            report = self._ask_daemon(path, body, busy, ProcessReport)
+            report = self._engine.ask_daemon(path, body, busy, ProcessReport)
         return self.as_seen(report)
 
     def observations(
@@ -1429,7 +1429,7 @@ class Memory:
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
-            return self.as_seen(self._ask_daemon("/v1/sync", arguments, busy, Report))
+            return self.as_seen(self._engine.ask_daemon("/v1/sync", arguments, busy, Report))
 
     def _with_memory_files(self, report: Report) -> Report:
         """The report of a run, with the memory files that were synced after it."""
@@ -1504,7 +1504,7 @@ class Memory:
             if any(chosen):
                 raise
             arguments = {"scope": scope, "type": type, "dry_run": dry_run}
-            return self.as_seen(self._ask_daemon("/v1/adopt", arguments, busy, Report))
+            return self.as_seen(self._engine.ask_daemon("/v1/adopt", arguments, busy, Report))
 
     def adopt_id(self, id: str, *, scope: str | None = None, type: str | None = None) -> Report:
         """Turn the note with an id into the fact with that id, in any folder.
@@ -1645,7 +1645,9 @@ class Memory:
                 return self.as_seen(self._engine.derive_after(report))
         except EngineBusyError as busy:
             body = {"path": copy, "take": take, "agent": agent}
-            return self.as_seen(self._ask_daemon("/v1/copies/settle", body, busy, Report, agent))
+            return self.as_seen(
+                self._engine.ask_daemon("/v1/copies/settle", body, busy, Report, agent)
+            )
 
     def resolve_by_hand(
         self, conflict_id: str, *, field: str, text: str, agent: str | None = None
@@ -1864,7 +1866,7 @@ class Memory:
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
             body = {} if agent is None else {"agent": agent}
-            return self.as_seen(self._ask_daemon(path, body, busy, Report, agent))
+            return self.as_seen(self._engine.ask_daemon(path, body, busy, Report, agent))
         except RunPrunedError:
             raise
         except RunNotFoundError:
@@ -1902,7 +1904,7 @@ class Memory:
             with self._engine.exclusive() as ctx:
                 verification = verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
-            verification = self._ask_daemon("/v1/verify", None, busy, Verification)
+            verification = self._engine.ask_daemon("/v1/verify", None, busy, Verification)
         if self.agent is None:
             return verification
         from vaultsync.api.vault_status import visible_facts
@@ -2019,7 +2021,7 @@ class Memory:
                 )
                 result = self._engine.derive_after(finish(steps), progress)
         except EngineBusyError as busy:
-            result = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
+            result = self._engine.ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
         if self.agent is not None:  # these counts include all facts
             result = structs.replace(result, pruned={}, proposed={}, accepted={}, silent=())
         return self.as_seen(result)
@@ -2285,7 +2287,7 @@ class Memory:
             with self._engine.exclusive() as ctx:
                 fixed = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
-            fixed = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
+            fixed = self._engine.ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
             return fixed
         return fixed_links_for(self._ctx, self.agent, fixed, files=files)
@@ -2474,22 +2476,3 @@ class Memory:
         filters = FactFilters(status=None, heads_only=False, reader=reader)
         hits = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in hits]
-
-    def _ask_daemon(
-        self,
-        path: str,
-        body: Mapping[str, object] | None,
-        busy: EngineBusyError,
-        answer: builtins.type[T],
-        agent: str | None = None,
-    ) -> T:
-        from vaultsync.api.daemon_client import ask_running_engine
-
-        return ask_running_engine(
-            self.settings,
-            path,
-            body,
-            agent=acting_agent(agent, self.agent),
-            busy=busy,
-            answer=answer,
-        )

@@ -149,10 +149,8 @@ class Store(Protocol):
     def replaced_ids(self) -> list[str]:
         """The ids of facts with replaced versions, by the seq of the first one."""
 
-    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def replaced_versions(self, fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         """The versions of some facts that were replaced and have to be recorded, by seq.
-
-        Without ids, those of all facts.
 
         A write keeps the version that it replaces, in the same transaction, unless it is
         `recorded` or says the same. In a collection that many machines use, a version may

@@ -37,7 +37,7 @@ class ReadOnlyStore:
     def replaced_ids(self) -> list[str]:
         raise NotImplementedError
 
-    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def replaced_versions(self, fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         raise NotImplementedError
 
     def drop_replaced(self, revisions: Iterable[str]) -> None:
@@ -91,7 +91,7 @@ class StoreView(ReadOnlyStore):
     def replaced_ids(self) -> list[str]:
         return self._store.replaced_ids()
 
-    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def replaced_versions(self, fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         found = ((each, self._show(each.fact)) for each in self._store.replaced_versions(fact_ids))
         return [each._replace(fact=fact) for each, fact in found if fact is not None]
 

@@ -192,7 +192,7 @@ class Vault(Protocol):
                 content met that is neither `expect`, nor staged by us, nor in the note.
         """
 
-    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
+    def move(self, path: VaultPath, to: VaultPath) -> None:
         """Rename a note, in one atomic step, making folders as needed.
 
         Raises:

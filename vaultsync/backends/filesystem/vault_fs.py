@@ -355,7 +355,7 @@ class VaultFs:
         displaced = (each for each in saves if hashlib.sha256(each).hexdigest() != expect)
         raise NoteChangedError(path, tuple(displaced))
 
-    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
+    def move(self, path: VaultPath, to: VaultPath) -> None:
         """Move a note; changing only the case is also a rename."""
         vault_path(path)
         self.check_new(to)
@@ -377,10 +377,8 @@ class VaultFs:
                     if error.errno != errno.EXDEV:
                         raise
                     raise UnsafePathError(to, "it is on another file system") from error
-                stamp = file_reading.stamp_after(target, before)
         self._tree.forget(path)
         self._tree.touch(to)
-        return stamp
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         """Move the note to the staging folder, check it, and restore anything unexpected."""

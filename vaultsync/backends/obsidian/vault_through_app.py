@@ -127,26 +127,28 @@ class VaultThroughApp:
                 raise NoteChangedError(path)
         return self._vault.exchange(op, path, expect)
 
-    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
+    def move(self, path: VaultPath, to: VaultPath) -> None:
         """Offer the rename to the app, or else rename."""
-        if not self._app.is_open:
-            return self._vault.move(path, to)
+        if self._app.is_open and self._is_moved_by_app(path, to):
+            self._vault.touched(to, path)
+        else:
+            self._vault.move(path, to)
+
+    def _is_moved_by_app(self, path: VaultPath, to: VaultPath) -> bool:
         self._vault.check_new(to)
         self._vault.check_writable(path)
         try:
             expect = self._vault.read(path).sha
         except UnreadableNoteError:  # too large for an app, but not for a rename
-            return self._vault.move(path, to)
+            return False
         if self._vault.stamp(to) is not None:
-            return self._vault.move(path, to)  # raises the reason, or changes only the case
+            return False  # the vault raises the reason, or changes only the case
         answer = self._app.offer(WriteOffer("rename", path, to, expect, None))
-        there = self._vault.stamp(to)
-        if there is not None and self._vault.stamp(path) is None:
-            self._vault.touched(to, path)
-            return there
+        if self._vault.stamp(to) is not None and self._vault.stamp(path) is None:
+            return True
         if _has_unsaved_text(answer, expect):
             raise NoteChangedError(path)
-        return self._vault.move(path, to)
+        return False
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         """Stage the removal of a note; refused while the app has unsaved text."""

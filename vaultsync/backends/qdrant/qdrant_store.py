@@ -196,12 +196,10 @@ class QdrantStore:
         ids = sorted((seq, of) for seq, of in rows if isinstance(seq, int) and isinstance(of, str))
         return list(dict.fromkeys(of for _, of in ids))
 
-    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def replaced_versions(self, fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         self._committed()
-        places = [_REPLACED]
-        if fact_ids is not None:
-            of = (MatchAny("of", some) for some in batches(fact_ids))
-            places = [PointFilter((*_REPLACED.must, each)) for each in of]
+        of = (MatchAny("of", some) for some in batches(fact_ids))
+        places = (PointFilter((*_REPLACED.must, each)) for each in of)
         found = chain.from_iterable(self._points.walk_all(each, FACT_KEYS) for each in places)
         versions = [to_replaced_version(payload) for _, payload in found]
         return sorted(filter(None, versions), key=lambda each: each.seq)

@@ -58,10 +58,9 @@ _SELECT_FACTS = (
     " FROM facts LEFT JOIN accesses ON fact_id = id "
 )
 SELECT_REPLACED = (
-    "SELECT seq, revision, CAST(body AS BLOB), actor, at, fact_id FROM revisions WHERE seq > ?"
+    "SELECT seq, revision, CAST(body AS BLOB), actor, at, fact_id FROM revisions"
+    " WHERE seq > ? AND fact_id IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?"
 )
-_IN_ORDER = " ORDER BY seq LIMIT ?"
-SELECT_REPLACED_BY_ID = SELECT_REPLACED + " AND fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
 _SELECT_REPLACED_IDS = "SELECT fact_id FROM revisions GROUP BY fact_id ORDER BY min(seq)"
 _DROP_REPLACED = "DELETE FROM revisions WHERE revision IN (SELECT value FROM json_each(?))"
 _SOME = "WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
@@ -316,12 +315,11 @@ class SqliteStore:
     def replaced_ids(self) -> list[str]:
         return [fact_id for (fact_id,) in self._rows(_SELECT_REPLACED_IDS)]
 
-    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def replaced_versions(self, fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         found: list[ReplacedVersion] = []
-        select = SELECT_REPLACED if fact_ids is None else SELECT_REPLACED_BY_ID
-        some = () if fact_ids is None else (json.dumps(list(fact_ids)),)
+        some = json.dumps(list(fact_ids))
         damaged, after = DamagedRows(), 0  # the fact itself may be intact
-        while rows := self._rows(select + _IN_ORDER, after, *some, sqlite_file.BATCH_ROWS):
+        while rows := self._rows(SELECT_REPLACED, after, some, sqlite_file.BATCH_ROWS):
             for seq, revision, body, actor, at, fact_id in rows:
                 fact = damaged.read(fact_id, wire.fact_from_json, body, revision=revision)
                 if fact is not None:
