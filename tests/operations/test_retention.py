@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.fact import Fact
-from vaultsync.operations.maintain import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
+from vaultsync.operations.maintain import MAX_CHAIN_LENGTH, plan_retention
+from vaultsync.sync.fact_changes import FactChange
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -22,7 +23,7 @@ def _ago(days: float) -> str:
     return (NOW - timedelta(days=days)).isoformat().replace("+00:00", "Z")
 
 
-def duties(*facts: Fact) -> list[RetentionAction]:
+def duties(*facts: Fact) -> list[FactChange]:
     return plan_retention(facts, NOW, floor=FADED_DECAY, longest=MAX_CHAIN_LENGTH)
 
 
@@ -42,13 +43,13 @@ def test_expired_facts_are_deleted_whoever_wrote_them() -> None:
     gone = a_fact(expires_at=_ago(0), agent_id=None, priority=0)
     kept = a_fact("b", expires_at=_ago(-1))
     (duty,) = duties(gone, kept)
-    assert (duty.fact, duty.becomes) == (gone, None)
+    assert (duty.before, duty.after) == (gone, None)
     assert "expired" in duty.reason
 
 
 def test_facts_not_used_for_seven_half_lives_are_deleted() -> None:
     (duty,) = duties(a_fact("a", created_at=_ago(94)), a_fact("b", created_at=_ago(92)))
-    assert duty.fact.id == "a"
+    assert duty.before.id == "a"
     assert "faded" in duty.reason
 
 
@@ -86,10 +87,10 @@ def test_ends_that_do_not_name_each_other_are_no_chain() -> None:
 def test_a_chain_of_five_stays_and_of_a_longer_one_the_ends(length: int) -> None:
     facts = {fact.id: fact for fact in chain(length)}
     for duty in duties(*facts.values()):
-        if duty.becomes is None:
-            del facts[duty.fact.id]
+        if duty.after is None:
+            del facts[duty.before.id]
         else:
-            facts[duty.fact.id] = duty.becomes
+            facts[duty.before.id] = duty.after
     assert duties(*facts.values()) == []
     assert len(facts) == (length if length <= MAX_CHAIN_LENGTH else 2)
     first, newest = "v0", f"v{length - 1}"

@@ -70,6 +70,7 @@ from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, Reca
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import CONTENDED, MAX_UPDATE_TRIES
 
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
@@ -810,7 +811,7 @@ class Memory:
             check_name(name, text)
         edit = content_edit(**texts, count=number)
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
-        for _ in range(fact_service.MAX_UPDATE_TRIES):
+        for _ in range(MAX_UPDATE_TRIES):
             fact = self._ctx.view.redact(fact_service.get(self._ctx, fact_id, agent=agent))
             seen = fact.revision if expect is None else expect
             try:
@@ -818,7 +819,7 @@ class Memory:
             except RevisionMismatchError:
                 if expect is not None:
                     raise
-        raise RevisionMismatchError(fact_id, *fact_service.CONTENDED)
+        raise RevisionMismatchError(fact_id, *CONTENDED)
 
     def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.

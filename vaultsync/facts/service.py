@@ -49,16 +49,19 @@ from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import creation_op, overwrite, readable_history, unrecorded_history
+from vaultsync.sync.history import (
+    CONTENDED,
+    MAX_UPDATE_TRIES,
+    creation_op,
+    overwrite,
+    readable_history,
+    unrecorded_history,
+)
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
-MAX_UPDATE_TRIES = 20
-"""How often a write is tried when other writers get in between."""
 _KEPT_BY_VERSIONS = ("type", "priority", "tags", "entities", "scope", "themeIds", "userId")
 """The fields of a fact that the fact which replaces it takes over."""
-CONTENDED = ("the one just read", "another, again and again")
-"""Expected and found revision in the error of a write that lost every try."""
 
 
 class ForgetResult(Struct, frozen=True, omit_defaults=True):

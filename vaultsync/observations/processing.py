@@ -9,14 +9,14 @@ classification they undid stays pending until they move it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import dropwhile
-from typing import NamedTuple
+
+from msgspec import structs
 
 from vaultsync.indexing.ports import OLDEST, NoteIndex
 from vaultsync.links.wikilinks import find_links, name_key, whole_link
-from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import (
@@ -41,10 +41,10 @@ from vaultsync.observations.compression import compress
 from vaultsync.observations.observation_lists import find_observations
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import time_text
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.fact_changes import FactChange, report_changes, write_changes
 from vaultsync.sync.history import is_by_person
-from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
+from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once, sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -74,14 +74,6 @@ class ProcessReport(Report, frozen=True):
     """Of the background, how many were shortened."""
     pending: int = 0
     """How many still wait, because the classifier did not answer or they changed meanwhile."""
-
-
-class _Decision(NamedTuple):
-    """The outcome for one observation."""
-
-    before: Fact
-    after: Fact
-    reason: str
 
 
 def process(
@@ -114,14 +106,14 @@ def process(
     reader = ctx.policy.permissions.reader(agent)
     ids = _ids(ctx, index, reader, since)
     run = ctx.clock.new_id()
-    results: list[_Decision] = []
+    results: list[FactChange] = []
     waiting = 0
     for start in range(0, len(ids), TEXTS_PER_BATCH):
         batch = ids[start : start + TEXTS_PER_BATCH]
         facts = ctx.store.find_many(batch).values()
         theirs = [x for x in facts if ctx.policy.permissions.may_write(agent, x.scope)]
         decisions, unanswered = _decide(ctx, classifier, theirs)
-        written = decisions if dry_run else list(_written(ctx, decisions))
+        written = decisions if dry_run else write_changes(ctx, decisions, RUN_KIND)[0]
         waiting += unanswered + len(decisions) - len(written)
         results += written
         if progress is not None:
@@ -152,9 +144,9 @@ def _ids(ctx: SyncContext, index: NoteIndex, reader: Reader | None, since: int) 
 
 def _decide(
     ctx: SyncContext, classifier: Classifier, facts: Iterable[Fact]
-) -> tuple[list[_Decision], int]:
+) -> tuple[list[FactChange], int]:
     """The outcomes for some observations, and how many the classifier did not answer."""
-    decisions: list[_Decision] = []
+    decisions: list[FactChange] = []
     pending: list[tuple[Fact, bool]] = []
     for fact in facts:
         is_moved_background = (
@@ -169,12 +161,12 @@ def _decide(
             if moved:
                 active = fact.evolve(status=DEFAULT_STATUS, importance=importance_of(fact))
                 reason = f"{tier_of(fact.priority)}: the user chose the tier"
-                decisions.append(_Decision(fact, active, reason))
+                decisions.append(FactChange(fact, active, reason))
             elif not _was_undone(history):
                 pending.append((fact, any(map(is_by_person, history))))
         elif moved:
             decisions.append(
-                _Decision(fact, expanded(fact), "the user moved it out of the background")
+                FactChange(fact, expanded(fact), "the user moved it out of the background")
             )
     texts = [_observed(ctx, fact) for fact, _ in pending]
     tiers = classifier.classify(texts) if texts else []
@@ -186,7 +178,7 @@ def _decide(
         why = "; ".join(classifier.explain(text)[:1])
         reason = f"{tier}, by {classifier.name}" + (f": {why}" if why else "")
         after = classified(fact, tier, now=ctx.clock.now(), is_edited=is_edited)
-        decisions.append(_Decision(fact, after, reason))
+        decisions.append(FactChange(fact, after, reason))
     return decisions, unanswered
 
 
@@ -255,53 +247,24 @@ def expanded(fact: Fact) -> Fact:
     return fact.evolve(importance=importance_of(fact))
 
 
-def _written(ctx: SyncContext, decisions: Sequence[_Decision]) -> Iterator[_Decision]:
-    """Write to the store; yields what was done. Facts that others changed are left alone."""
-    at = ctx.today()
-    writes = [
-        StoreWrite(d.before.id, d.after.evolve(updated_at=at), d.before.revision, RUN_KIND)
-        for d in decisions
-    ]
-    for decision, result in zip(decisions, ctx.store.write(writes), strict=True):
-        if not isinstance(result, RevisionMismatch):
-            yield decision
-
-
 def _report(
     ctx: SyncContext,
     run: str,
-    decisions: Sequence[_Decision],
+    decisions: Sequence[FactChange],
     began: float,
     *,
     waiting: int,
     dry_run: bool,
 ) -> ProcessReport:
-    paths = ctx.archive.note_paths([each.before.id for each in decisions])
-    tiers = Counter(tier_of(each.after.priority) for each in decisions)
-    actions = [
-        ActionTaken(
-            "update_store",
-            each.before.id,
-            paths.get(each.before.id),
-            differing_keys(each.before, each.after),
-            each.reason,
-            ("updated_in_store",),
-        )
-        for each in decisions
-    ]
-    counts = counts_of(actions)
-    if dry_run or not decisions:  # otherwise the next sync run counts them
-        counts["unchanged"] = ctx.store.state().facts - len(decisions)
+    report = report_changes(ctx, run, decisions, began, dry_run=dry_run)
+    done = [each.after for each in decisions if each.after is not None]
+    tiers = Counter(tier_of(each.priority) for each in done)
     return ProcessReport(
-        run=run,
-        dry_run=dry_run,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(counts),
-        actions=actions,
+        **structs.asdict(report),
         classified=len(decisions),
         critical=tiers[CRITICAL],
         notable=tiers[NOTABLE],
         background=tiers[BACKGROUND],
-        compressed=sum(each.after.own.get(COMPRESSED) is True for each in decisions),
+        compressed=sum(each.own.get(COMPRESSED) is True for each in done),
         pending=waiting,
     )

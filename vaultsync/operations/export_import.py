@@ -13,7 +13,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     UsageError,
 )
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access
+from vaultsync.facts.service import check_scope_access
 from vaultsync.facts.write_limits import check_note_limits, check_write_limits
 from vaultsync.model.canonical import check_property
 from vaultsync.model.fact import Fact, make_fact
@@ -28,7 +28,7 @@ from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_jso
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import deleted_revision
+from vaultsync.sync.history import CONTENDED, MAX_UPDATE_TRIES, deleted_revision
 
 FACTS_PER_WRITE = 1000
 IMPORT_ACTOR = "import"

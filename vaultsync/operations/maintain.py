@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY, decay_factor, is_expired, last_used
@@ -16,13 +15,13 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import OBSERVATION, is_pending_observation
 from vaultsync.model.schema import TYPES
 from vaultsync.model.steps import Steps
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.fact_changes import FactChange, report_changes, write_changes
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.history import is_by_person
 from vaultsync.sync.plausibility import guard
-from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
+from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once, sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -35,28 +34,18 @@ follow it take half a second of CPU time, and with 500 facts two seconds."""
 STOPPED_SETTING = "stopped_upkeep"
 """The setting with the id of the maintenance run that the guard stopped last. Other runs
 follow before the user confirms it, so the last run is not enough."""
-_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
-
-
-class RetentionAction(NamedTuple):
-    """A change or deletion of a fact."""
-
-    fact: Fact
-    becomes: Fact | None
-    """The new version; None deletes it."""
-    reason: str
 
 
 def plan_retention(
     facts: Iterable[Fact], now: datetime, *, floor: float, longest: int
-) -> list[RetentionAction]:
+) -> list[FactChange]:
     """The changes to all facts of a memory, in their order; those of chains come last.
 
     A fact has faded when its recency, from 0 to 1, is below `floor`; facts that the user wrote,
     critical facts, facts in use and observations that are not classified yet never fade. A chain
     has at most `longest` versions.
     """
-    actions: list[RetentionAction] = []
+    actions: list[FactChange] = []
     linked: dict[str, Fact] = {}
     for fact in facts:
         if is_expired(fact, now):
@@ -64,7 +53,7 @@ def plan_retention(
         else:
             reason = _faded(fact, now, floor)
         if reason:
-            actions.append(RetentionAction(fact, None, reason))
+            actions.append(FactChange(fact, None, reason))
         elif fact.supersedes_id or fact.superseded_by_id:
             linked[fact.id] = fact
     for chain in _chains(linked):
@@ -101,16 +90,16 @@ def _chains(linked: Mapping[str, Fact]) -> list[list[Fact]]:
     return chains
 
 
-def _collapse(chain: list[Fact]) -> list[RetentionAction]:
+def _collapse(chain: list[Fact]) -> list[FactChange]:
     newest, *middle, oldest = chain
     why = f"it is one of {len(middle)} versions between the first and the newest"
     removed = f"{len(middle)} versions between it and the "
     first = newest.evolve(supersedes_id=oldest.id)
     last = oldest.evolve(superseded_by_id=newest.id)
     return [
-        *(RetentionAction(fact, None, why) for fact in middle),
-        RetentionAction(newest, first, f"{removed}first were deleted"),
-        RetentionAction(oldest, last, f"{removed}newest were deleted"),
+        *(FactChange(fact, None, why) for fact in middle),
+        FactChange(newest, first, f"{removed}first were deleted"),
+        FactChange(oldest, last, f"{removed}newest were deleted"),
     ]
 
 
@@ -154,8 +143,9 @@ def run_maintenance(
         GuardError: too many facts would be deleted; nothing was done.
     """
     began = ctx.clock.monotonic()
+    run = ctx.clock.new_id()
     request = SyncRequest(
-        kind="maintain", actor=actor, confirm=confirm, max_delete=max_delete, run=ctx.clock.new_id()
+        kind="maintain", actor=actor, confirm=confirm, max_delete=max_delete, run=run
     )
     confirmed = confirm is not None and confirm == ctx.archive.setting(STOPPED_SETTING)
     if not dry_run:
@@ -168,41 +158,38 @@ def run_maintenance(
         for action in plan_retention(facts, ctx.clock.now(), floor=floor, longest=longest)
         if not _is_kept(ctx, action)
     ]
-    report = _report(ctx, request, planned if dry_run else (), began, dry_run=dry_run)
+    report = report_changes(ctx, run, planned if dry_run else (), began, dry_run=dry_run)
     if dry_run:
         return report
     if not confirmed:
         _guard(ctx, request, planned)
     for start in range(0, len(planned), FACTS_PER_BATCH):
         yield
-        batch = _carry_out(ctx, planned[start : start + FACTS_PER_BATCH], actor)
+        batch, named = write_changes(ctx, planned[start : start + FACTS_PER_BATCH], actor)
         if progress is not None:
             progress("maintain", min(start + FACTS_PER_BATCH, len(planned)), len(planned))
         if batch:
-            report = join_reports(report, _report(ctx, request, batch, began, dry_run=False))
-            named = [action.fact.id for action in batch]
-            notes = SyncRequest.for_facts(
-                named, request.kind, actor=actor, run=request.run, guarded=False
-            )
+            report = join_reports(report, report_changes(ctx, run, batch, began, dry_run=False))
+            notes = SyncRequest.for_facts(named, request.kind, actor=actor, run=run, guarded=False)
             report = sync_written(ctx, notes, report, began, progress=progress)
     _record_stopped(ctx, None)
     yield
     return report
 
 
-def _is_kept(ctx: SyncContext, action: RetentionAction) -> bool:
+def _is_kept(ctx: SyncContext, action: FactChange) -> bool:
     """Whether it would delete an observation that a person edited or moved."""
-    if action.becomes is not None or action.fact.type != OBSERVATION:
+    if action.after is not None or action.before.type != OBSERVATION:
         return False
-    return any(map(is_by_person, ctx.archive.history(fact_id=action.fact.id)))
+    return any(map(is_by_person, ctx.archive.history(fact_id=action.before.id)))
 
 
-def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAction]) -> None:
+def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[FactChange]) -> None:
     """Raise a GuardError, which names the run to confirm, when too many facts would be deleted."""
     deletions = [
-        PlannedAction(ActionKind.DELETE_FACT, action.fact.id, action.reason)
+        PlannedAction(ActionKind.DELETE_FACT, action.before.id, action.reason)
         for action in planned
-        if action.becomes is None
+        if action.after is None
     ]
     why = guard(deletions, ctx.store.state().facts, max_delete=request.max_delete)
     if why is None:
@@ -217,52 +204,3 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
 def _record_stopped(ctx: SyncContext, run: str | None) -> None:
     if ctx.archive.setting(STOPPED_SETTING) != run:
         ctx.set_setting(STOPPED_SETTING, run)
-
-
-def _carry_out(
-    ctx: SyncContext, batch: Sequence[RetentionAction], actor: str
-) -> list[RetentionAction]:
-    """Write to the store; returns what was done. Facts that others changed are left alone."""
-    at = ctx.today()
-    writes = [
-        StoreWrite(
-            action.fact.id,
-            action.becomes and action.becomes.evolve(updated_at=at),
-            action.fact.revision,
-            actor,
-        )
-        for action in batch
-    ]
-    return [
-        action
-        for action, result in zip(batch, ctx.store.write(writes), strict=True)
-        if not isinstance(result, RevisionMismatch)
-    ]
-
-
-def _report(
-    ctx: SyncContext,
-    request: SyncRequest,
-    planned: Sequence[RetentionAction],
-    began: float,
-    *,
-    dry_run: bool,
-) -> Report:
-    bases = ctx.archive.find_bases(each.fact.id for each in planned)
-    actions = []
-    for each in planned:
-        word, row = _WORDS[each.becomes is None]
-        base = bases.get(each.fact.id)
-        fields = () if each.becomes is None else ("supersedesId", "supersededById")
-        path = base.path if base else None
-        actions.append(ActionTaken(word, each.fact.id, path, fields, each.reason, (row,)))
-    counts = counts_of(actions)
-    if dry_run or not planned:  # otherwise the next sync run counts them
-        counts["unchanged"] = ctx.store.state().facts - len(planned)
-    return Report(
-        run=request.run or "",
-        dry_run=dry_run,
-        seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(counts),
-        actions=actions,
-    )

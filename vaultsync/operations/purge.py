@@ -27,7 +27,7 @@ from vaultsync.errors import (
     system_error_texts,
 )
 from vaultsync.facts.lookup import PURGE_KIND
-from vaultsync.facts.service import CONTENDED, check_writable, is_visible
+from vaultsync.facts.service import check_writable, is_visible
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import SUPERSEDED
@@ -49,7 +49,7 @@ from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.conflicts import remove_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.history import CONTENDED, tombstone_path
 from vaultsync.sync.identity import adopted_folders, unadopted_paths
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.review_notes import remove_review_note

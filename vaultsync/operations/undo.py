@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, takewhile
@@ -11,14 +11,8 @@ from uuid import UUID
 
 from msgspec import structs
 
-from vaultsync.errors import (
-    PurgeNotUndoneError,
-    RevisionMismatchError,
-    RunNotFoundError,
-    RunPrunedError,
-)
+from vaultsync.errors import PurgeNotUndoneError, RunNotFoundError, RunPrunedError
 from vaultsync.facts.lookup import PURGE_KIND, UNDO_KIND
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.decay import brought_back
 from vaultsync.model.fact import Fact
@@ -28,10 +22,10 @@ from vaultsync.operations.adopt import readopt, unadopt
 from vaultsync.operations.relink import LINKS_ACTOR, undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
 from vaultsync.storage.archive import HISTORY_SINCE_SETTING, HistoryEntry, Notice
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.fact_changes import change_fact
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
@@ -221,34 +215,13 @@ class _Undo:
 
     def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
         def restored(tombstone: Fact) -> Fact:
-            return brought_back(_reverted_fact(tombstone, entries)[1], self.ctx.clock.now())
+            fact = brought_back(_reverted_fact(tombstone, entries)[1], self.ctx.clock.now())
+            return fact.evolve(updated_at=self.ctx.today())
 
-        if self._write(fact_id, self.ctx.store.tombstone, restored):
+        if change_fact(self.ctx, fact_id, self.ctx.store.tombstone, restored, self.request.kind):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
             self._record(None, fact_id, "it was restored since, and is kept", path=path)
-
-    def _write(
-        self,
-        fact_id: str,
-        find: Callable[[str], Fact | None],
-        change: Callable[[Fact], Fact | None],
-        *,
-        unless_equal: bool = False,
-    ) -> bool:
-        """Change a fact and write it, with retries if others are faster; False if there is none."""
-        for _ in range(MAX_UPDATE_TRIES):
-            current = find(fact_id)
-            if current is None:
-                return False
-            fact = change(current)
-            if unless_equal and fact == current:
-                return False
-            fact = fact and fact.evolve(updated_at=self.ctx.today())
-            write = StoreWrite(fact_id, fact, current.revision, self.request.kind)
-            if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
-                return True
-        raise RevisionMismatchError(fact_id, *CONTENDED)
 
     def _delete(self, fact_id: str, path: str, run: str) -> None:
         changed: tuple[str, ...] = ()
@@ -258,7 +231,7 @@ class _Undo:
             changed = self._changed_since(current, run)
             return current if changed else None
 
-        if self._write(fact_id, self._current, deleted, unless_equal=True):
+        if change_fact(self.ctx, fact_id, self._current, deleted, self.request.kind):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         elif changed:
             self._record(None, fact_id, CHANGED_SINCE, fields=changed)
@@ -323,9 +296,9 @@ class _Undo:
             nonlocal earlier, current, fact
             current = current_fact
             earlier, fact = _reverted_fact(current_fact, entries)
-            return fact
+            return current if fact == current else fact.evolve(updated_at=self.ctx.today())
 
-        changed = self._write(fact_id, self._current, reverted, unless_equal=True)
+        changed = change_fact(self.ctx, fact_id, self._current, reverted, self.request.kind)
         if earlier is None or current is None or fact is None:
             self._record(None, fact_id, "it was deleted since, and stays deleted")
             return

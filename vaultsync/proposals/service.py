@@ -25,7 +25,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     StoreUnavailableError,
 )
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
+from vaultsync.facts.service import check_scope_access, is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.file_names import slug
@@ -55,7 +55,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
-from vaultsync.sync.history import overwrite
+from vaultsync.sync.history import CONTENDED, MAX_UPDATE_TRIES, overwrite
 from vaultsync.sync.merge import merge
 from vaultsync.sync.preconditions import check_vault
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of

@@ -9,7 +9,6 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from vaultsync.model.compare import differing_keys
 from vaultsync.model.counts import count_noun
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import PLACE_PROPERTIES, Value
@@ -28,9 +27,8 @@ from vaultsync.repos.entries import (
     recorded,
     without_boxes,
 )
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import ActionTaken, Report, counted, counts_of
+from vaultsync.sync.fact_changes import FactChange, report_changes, write_changes
 from vaultsync.sync.run import sync_written
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -70,8 +68,9 @@ def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Prom
         known = recorded(fact)
         commit = commits[fact.id]
         if known.commit is not None and commit not in (known.commit, *known.promoted):
-            changes.append((fact, fact.replace({PROMOTED: [*known.promoted, commit]})))
-    run, done = _write(ctx, changes, (), actor=actor, why="promoted")
+            promoted = fact.replace({PROMOTED: [*known.promoted, commit]})
+            changes.append(FactChange(fact, promoted, "promoted"))
+    run, done = _write(ctx, changes, actor=actor)
     return Promotion(len(done), run, done)
 
 
@@ -91,8 +90,8 @@ def fold(ctx: SyncContext, summaries: Sequence[Fact], stay: int, *, actor: str) 
         weeks.setdefault(week_of(fact), []).append(fact)
     newer = [each for each in summaries[:stay] if each.type == SUMMARY]
     digests = [_digest(ctx, week, facts, newer) for week, facts in weeks.items()]
-    forgotten = [(fact, None) for fact in old.values()]
-    _, done = _write(ctx, forgotten, digests, actor=actor, why="folded")
+    forgotten = [FactChange(fact, None, "folded") for fact in old.values()]
+    _, done = _write(ctx, forgotten, digests, actor=actor)
     return len(old.keys() & {*done})
 
 
@@ -160,45 +159,14 @@ def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
 
 
 def _write(
-    ctx: SyncContext,
-    changes: Sequence[tuple[Fact, Fact | None]],
-    new: Iterable[Fact],
-    *,
-    actor: str,
-    why: str,
+    ctx: SyncContext, changes: Sequence[FactChange], new: Iterable[Fact] = (), *, actor: str
 ) -> tuple[str | None, tuple[str, ...]]:
     """Write to the store, and update the notes; returns the run and the changed facts."""
-    at = ctx.today()
-    writes = [StoreWrite(fact.id, fact, None, RUN_KIND) for fact in new]
-    for old, after in changes:
-        dated = after and after.evolve(updated_at=at)
-        writes.append(StoreWrite(old.id, dated, old.revision, RUN_KIND))
-    results = ctx.store.write(writes) if writes else []
-    done = [
-        write
-        for write, result in zip(writes, results, strict=True)
-        if not isinstance(result, RevisionMismatch)
-    ]
-    if not done:
+    done, ids = write_changes(ctx, changes, RUN_KIND, new=new)
+    if not ids:
         return None, ()
     run, began = ctx.clock.new_id(), ctx.clock.monotonic()
-    ids = tuple(each.fact_id for each in done)
     request = SyncRequest.for_facts(ids, RUN_KIND, actor=actor, run=run, guarded=False)
-    before = {fact.id: fact for fact, _ in changes}
-    paths = ctx.archive.note_paths(ids)
-    actions = [
-        ActionTaken(
-            "update_store",
-            each.fact_id,
-            paths.get(each.fact_id),
-            differing_keys(before[each.fact_id], each.fact),
-            why,
-            ("updated_in_store",),
-        )
-        for each in done
-        if each.fact is not None and each.fact_id in before
-    ]
-    counts = counted(counts_of(actions))
-    written = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=actions)
-    sync_written(ctx, request, written, began)
-    return run, ids
+    updated = [each for each in done if each.after is not None]
+    sync_written(ctx, request, report_changes(ctx, run, updated, began, dry_run=False), began)
+    return run, tuple(ids)

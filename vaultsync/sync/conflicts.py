@@ -15,7 +15,6 @@ from msgspec import to_builtins
 
 from vaultsync.errors import (
     NoteError,
-    RevisionMismatchError,
     StoreUnavailableError,
     UnknownPlaceholderError,
     UnsafePathError,
@@ -38,10 +37,10 @@ from vaultsync.notes.conflict_note import (
     ticked_fields,
 )
 from vaultsync.storage.archive import NOT_WRITTEN, Notice
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
+from vaultsync.sync.fact_changes import change_fact
 from vaultsync.sync.merge import MergeResult, merge
 from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.review_notes import create_review_note, exchange_file, remove_review_note
@@ -229,19 +228,16 @@ def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[Field
 def _write_store_changes(
     ctx: SyncContext, conflict: ConflictRecord, chosen: Sequence[FieldConflict], actor: str
 ) -> None:
-    for _ in range(5):
-        current = ctx.store.find_many([conflict.fact_id]).get(conflict.fact_id)
-        if current is None:
-            return
-        fact: Fact | None = None
+    def changed(current: Fact) -> Fact | None:
         if not any(map(is_deletion, chosen)):
-            fact = _with_store_version(ctx, conflict, current, chosen)
-        elif _written_since(ctx, current):
-            return  # keep an edit that the user had not seen when choosing the deletion
-        write = StoreWrite(conflict.fact_id, fact, current.revision, actor)
-        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
-            return
-    raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
+            return _with_store_version(ctx, conflict, current, chosen)
+        # Keep an edit that the user had not seen when choosing the deletion.
+        return current if _written_since(ctx, current) else None
+
+    def find(fact_id: str) -> Fact | None:
+        return ctx.store.find_many([fact_id]).get(fact_id)
+
+    change_fact(ctx, conflict.fact_id, find, changed, actor)
 
 
 def _written_since(ctx: SyncContext, current: Fact) -> bool:

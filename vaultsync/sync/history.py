@@ -44,6 +44,10 @@ _log = logging.getLogger(__name__)
 VAULT_SIDE, STORE_SIDE = "vault", "store"
 PERSON = "person"
 _EVENTS_OF_NOTES = EVENT_FIELDS - {"fact"}
+MAX_UPDATE_TRIES = 20
+"""How often a write is tried when other writers get in between."""
+CONTENDED = ("the one just read", "another, again and again")
+"""Expected and found revision in the error of a write that lost every try."""
 
 
 def is_by_person(entry: HistoryEntry) -> bool:
