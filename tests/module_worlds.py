@@ -259,3 +259,25 @@ class ModuleWorld(World):
 
     def set(self, **rules: Any) -> None:  # noqa: ANN401
         self.rules = structs.replace(self.rules, **rules)
+
+    def ends_at(self, at: int, work: Callable[[], object]) -> int:
+        """Let the process end before step `at` of some work; returns how many steps there were."""
+        step = 0
+
+        def before(_: str) -> None:
+            nonlocal step
+            step += 1
+            if step == at:
+                raise Crash
+
+        assert self.remote is not None
+        places = (self.folder, self.state, self.remote, self.store)
+        for each in places:
+            each.before = before
+        try:
+            with contextlib.suppress(Crash):
+                work()
+        finally:
+            for each in places:
+                each.before = _nothing
+        return step

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from tests.doubles.note_index import TemporaryIndex
 from tests.entries import making
 from tests.filtering import FACTS, filters
-from tests.world import SCOPE, World
+from tests.world import World
 from vaultsync.errors import InvalidFieldError
 from vaultsync.index_files import clone_recall
 from vaultsync.index_files.clone_recall import (
@@ -97,35 +97,19 @@ def test_words_that_no_entry_has_are_found_in_the_texts_of_notes(world: CloneWor
     assert world.ask("elephant passport").confidence < MAX_CONFIDENCE
 
 
-@pytest.mark.parametrize("question", ["overdue tasks", "what is due until 2027-01-31?"])
-def test_what_is_due_is_listed_by_its_date(world: CloneWorld, question: str) -> None:
-    for day in ("2025-03-01", "2025-01-01", "2025-02-01"):
-        world.keeps(day, f"- [ ] pay 📅 {day}")
-    world.tables()
-    assert world.titles(question) == ["2025-01-01", "2025-02-01", "2025-03-01"]
-    assert world.titles("overdue tasks", limit=1) == ["2025-01-01"]
-
-
-def test_a_set_is_listed_in_its_order_with_days(world: CloneWorld) -> None:
+def test_a_set_is_listed_in_its_order(world: CloneWorld) -> None:
     world.keeps("Two boats", "In the rain.", type="decision", createdAt="2026-05-01T10:00:00Z")
-    world.keeps("Hidden", type="decision", expiresAt="2026-01-01T10:00:00Z")
-    world.keeps("Boxes", "- [ ] mend the net\n- [x] row", createdAt="2026-05-02T10:00:00Z")
-    world.keeps("Paint the hull", type="task")
+    world.keeps("Boxes", "- [ ] mend the net 📅 2025-03-01\n- [x] row")
+    world.keeps("Paint the hull", "- [ ] paint 📅 2025-02-01")
     world.tables()
     found = world.ask("type:decision since:2026-05-01 until:2026-05-01")
     assert [(hit.title, hit.date, hit.score) for hit in found] == [("Two boats", "2026-05-01", 1.0)]
     assert found[0].why == "Is one of the facts asked for."
     assert found.confidence == MAX_CONFIDENCE
-    decisions = world.ask("decisions")
-    assert {hit.title for hit in decisions} == {"Two boats", "Hold a berth"}
-    assert [each.count for each in decisions.hidden] == [1]
     assert world.titles("What is our latest decision?", limit=1) == ["Two boats"]
-    assert "Two boats" in world.titles("decisions")
-    assert "Two boats" not in world.titles("decisions not about the two boats")
-    tasks = world.ask("open tasks")
+    tasks = world.ask("overdue tasks")
     assert [hit.title for hit in tasks] == ["Paint the hull", "Boxes"]
-    assert tasks[1].snippet == "mend the net"
-    assert world.titles("type:lesson") == []
+    assert tasks[1].snippet.startswith("mend the net")
     assert world.ask("type:lesson").confidence == 0
 
 
@@ -149,20 +133,8 @@ def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(world: CloneW
     assert hit.recency > 0.9
 
 
-def test_filters_and_phrases_hold(world: CloneWorld) -> None:
-    assert world.titles("cabinet") == []
-    assert world.titles("cabinet", max_priority=4) == ["The cabinet gets warm"]
-    assert world.titles("cabinet warm", max_priority=4, tags=["heat"]) != []
-    assert world.titles("cabinet warm", max_priority=4, tags=["cold"]) == []
-    assert world.titles("minutes", types=["decision"]) == ["Hold a berth"]
-    assert world.titles("minutes type:decision") == ["Hold a berth"]
-    assert world.titles("minutes", scopes=["public"]) == []
-    assert len(world.titles("minutes", scopes=[SCOPE])) == 2
-    assert world.titles("minutes", since="2027-01-01") == []
-    assert world.titles("minutes", until="2026-01-01") == []
-    assert world.titles("minutes tier:critical") == []
-    assert world.titles("cabinet tier:background") == ["The cabinet gets warm"]
-    assert len(world.titles("minutes", limit=1)) == 1
+def test_folders_entities_and_phrases_are_known(world: CloneWorld) -> None:
+    assert len(world.titles("minutes")) == 2
     assert world.titles("minutes folder:decisions") == ["Hold a berth"]
     assert world.titles("minutes in the Decisions folder") == ["Hold a berth"]
     assert world.ask("minutes folder:nowhere").degraded == ()
@@ -207,7 +179,8 @@ def test_filters_mean_what_they_mean_with_a_store(
         until=asked.until,
     )
     assert {hit.id for hit in vault} == {hit.id for hit in store}
-    assert vault.answerable == store.answerable
+    assert (vault.answerable, vault.hidden) == (store.answerable, store.hidden)
+    assert vault.confidence == min(store.confidence, MAX_CONFIDENCE)
 
 
 def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
@@ -280,12 +253,3 @@ def test_of_all_but_the_most_important_notes_only_entries_are_searched(
     world.tables()
     assert world.titles("keeper") == ["Fog signal"]
     assert world.titles("lamp turns") == ["Lamp"]
-
-
-def test_what_an_agent_wrote_for_the_background_is_hidden_and_counted(world: CloneWorld) -> None:
-    assert world.titles("cabinet") == []
-    (hidden,) = world.ask("cabinet").hidden
-    assert (hidden.count, hidden.reason) == (1, "background")
-    assert world.ask("cabinet", all=True).hidden == ()
-    assert world.titles("cabinet", all=True) == ["The cabinet gets warm"]
-    assert world.ask("cabinet", since="2027-01-01").hidden == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable
 
@@ -129,22 +128,7 @@ def test_a_module_that_the_remote_refuses_is_sent_again_if_asked(modules: Module
 
 
 def _crash(world: ModuleWorld, at: int) -> int:
-    """Let the process end before step `at`; returns how many steps there were."""
-    step = 0
-
-    def before(_: str) -> None:
-        nonlocal step
-        step += 1
-        if step == at:
-            raise Crash
-
-    assert world.remote is not None
-    world.folder.before = world.state.before = world.remote.before = world.store.before = before
-    with contextlib.suppress(Crash):
-        world.write("ap-01", OTHER, title="Where tests are")
-    nothing: Callable[[str], None] = lambda _: None  # noqa: E731
-    world.folder.before = world.state.before = world.remote.before = world.store.before = nothing
-    return step
+    return world.ends_at(at, lambda: world.write("ap-01", OTHER, title="Where tests are"))
 
 
 def _end(world: ModuleWorld) -> tuple[object, ...]:

@@ -7,13 +7,12 @@ loses answers and is not sure; processes end between any two steps.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.module_worlds import SPACE, Crash, ModuleWorld, SimRemote
+from tests.module_worlds import SPACE, ModuleWorld, SimRemote
 from tests.proofs.turns import tell_stories
 from vaultsync.errors import ModuleMissingError
 from vaultsync.facts import service as fact_work
@@ -28,10 +27,6 @@ FAULTS = ("away", "loses_answers", "pretends", "garbles", "gives_no_id")
 CHUNKS = {"ap-01": "patterns", "ap-02": "patterns", "tf-01": "findings"}
 chunks = st.sampled_from(sorted(CHUNKS))
 words = st.sampled_from(["alpha", "bravo", "charlie", "delta"])
-
-
-def _quiet(_: str) -> None:
-    """Nothing happens before a step."""
 
 
 class MirroredModules(RuleBasedStateMachine):
@@ -57,11 +52,11 @@ class MirroredModules(RuleBasedStateMachine):
         def write() -> None:
             self.world.write(chunk, self._text(chunk, word), topic=CHUNKS[chunk])
 
-        self._ends(at, write)
+        self.world.ends_at(at, write)
 
     @rule(at=st.integers(1, 25), automatic=st.booleans())
     def the_process_ends_while_it_syncs(self, at: int, automatic: bool) -> None:
-        self._ends(at, lambda: self.world.settle(automatic=automatic))
+        self.world.ends_at(at, lambda: self.world.settle(automatic=automatic))
 
     @rule(chunk=chunks, word=words)
     def agent_updates_the_fact(self, chunk: str, word: str) -> None:
@@ -227,26 +222,6 @@ class MirroredModules(RuleBasedStateMachine):
     def _path(self, chunk: str) -> str | None:
         path = self._listed().get(chunk)
         return path if path in self.world.folder.files else None
-
-    def _ends(self, at: int, work: Callable[[], object]) -> None:
-        step = 0
-
-        def before(_: str) -> None:
-            nonlocal step
-            step += 1
-            if step == at:
-                raise Crash
-
-        places = (self.world.folder, self.world.state, self.remote, self.world.store)
-        for each in places:
-            each.before = before
-        try:
-            work()
-        except Crash:
-            pass
-        finally:
-            for each in places:
-                each.before = _quiet
 
 
 def test_whatever_happens_both_sides_end_equal() -> None:

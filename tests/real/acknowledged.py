@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from itertools import count
@@ -18,10 +16,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import vaultsync
-from tests.forked import start_program
+from tests.forked import HeardProgram
 from tests.proofs.ledger import words
 from tests.real.home import Home, say
-from tests.real.programs import ROOT
 from vaultsync.api.memory import Memory
 from vaultsync.errors import NotFoundError, RevisionMismatchError
 
@@ -36,48 +33,14 @@ AHEAD = (0.0, 0.0, 40.0, 3600.0)
 """Seconds by which the mtime of a saved note is ahead of the machine's clock."""
 
 
-class Writer:
+class Writer(HeardProgram):
     """A process that writes, and the words that it has acknowledged so far."""
 
     started: ClassVar[list[Writer]] = []
 
     def __init__(self, who: str, home: Home, number: int, *more: str) -> None:
-        where = [str(home.where), str(number)]
-        self.process = start_program(
-            [sys.executable, "-m", "tests.real.acknowledged", who, *where, *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
+        super().__init__(__name__, who, str(home.where), str(number), *more)
         self.started.append(self)
-        self.lines: list[str] = []
-        self.errors = ""
-        self._threads = [threading.Thread(target=each) for each in (self._listen, self._read)]
-        for thread in self._threads:
-            thread.start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout
-        with self.process.stdout as said:
-            # The last line of a killed process may be incomplete: it was not acknowledged.
-            self.lines.extend(line[:-1] for line in said if line.endswith("\n"))
-
-    def _read(self) -> None:
-        assert self.process.stderr
-        with self.process.stderr as said:
-            self.errors = said.read()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.end()
-
-    def end(self) -> int:
-        """Wait until it has ended, and read the rest of its output; returns its exit code."""
-        code = self.process.wait(60)
-        for thread in self._threads:
-            thread.join()
-        return code
 
     @property
     def acknowledged(self) -> set[str]:

@@ -35,6 +35,7 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
+from vaultsync.model.fact import Fact
 from vaultsync.service.memory_worker import MemoryWorker
 
 pytestmark = pytest.mark.long(5)
@@ -99,20 +100,28 @@ def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
             assert not found.degraded
 
 
+def _migrated_and_changed(vault: Path, other: str) -> list[Fact]:
+    """Move three facts to another store; then edit the note of the first and forget the second."""
+    with app.open(str(vault)) as memory:
+        facts = [memory.remember(f"Ferry number {n}.") for n in range(3)]
+        memory.migrate(other)
+    with app.open(str(vault)) as memory:
+        note = vault / str(facts[0].path)
+        note.write_text(note.read_text().replace("number 0", "number zero"))
+        memory.sync()
+        memory.forget(facts[1].id)
+    return facts
+
+
 @pytest.mark.parametrize("other", ["sqlite:../x.db", "qdrant+edge:../edge"])
 def test_a_vault_that_returns_to_an_old_store_keeps_all_changes(tmp_path: Path, other: str) -> None:
     vault = tmp_path / "vault"
     state = Path(app.init(str(vault)).state_dir)
+    edited, _, purged = _migrated_and_changed(vault, other)
+    note = vault / str(edited.path)
+    expected = note.read_text()
     with app.open(str(vault)) as memory:
-        edited, forgotten, purged = (memory.remember(f"Ferry number {n}.") for n in range(3))
-        memory.migrate(other)
-    with app.open(str(vault)) as memory:
-        note = vault / str(edited.path)
-        note.write_text(note.read_text().replace("number 0", "number zero"))
-        memory.sync()
-        memory.forget(forgotten.id)
         memory.purge(purged.id, max_delete=9)
-        expected = note.read_text()
         memory.migrate("sqlite")
 
     with app.open(str(vault)) as memory:
@@ -128,14 +137,8 @@ def test_a_vault_that_returns_to_an_old_store_keeps_all_changes(tmp_path: Path, 
 def test_a_vault_without_archive_takes_no_older_texts(tmp_path: Path, other: str) -> None:
     vault = tmp_path / "vault"
     state = Path(app.init(str(vault)).state_dir)
-    with app.open(str(vault)) as memory:
-        edited, forgotten, unchanged = (memory.remember(f"Ferry number {n}.") for n in range(3))
-        memory.migrate(other)
-    with app.open(str(vault)) as memory:
-        note = vault / str(edited.path)
-        note.write_text(note.read_text().replace("number 0", "number zero"))
-        memory.sync()
-        memory.forget(forgotten.id)
+    edited, forgotten, unchanged = _migrated_and_changed(vault, other)
+    note = vault / str(edited.path)
     expected = note.read_text()
     for path in state.glob("archive.sqlite3*"):
         path.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -202,13 +203,19 @@ def test_a_version_that_a_read_only_note_lacks_follows_its_base(world: World, fa
     world.assert_at_rest()
 
 
-def test_a_version_before_the_base_is_recorded_if_others_change(world: World, fact: Fact) -> None:
+def _update_twice_recorded_late(world: World, fact: Fact) -> dict[str, Any]:
+    """Two updates, recorded by a run before the store lists what they replaced."""
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
     world.agent_updates(fact.id, agent="bob", content="Bob's.")
     late = dict(world.store._replaced)
     world.store._replaced.clear()
     world.quiesce()
     world.store._replaced.update(late)
+    return late
+
+
+def test_a_version_before_the_base_is_recorded_if_others_change(world: World, fact: Fact) -> None:
+    _update_twice_recorded_late(world, fact)
     world.agent_remembers("Another.")
     world.assert_at_rest()
     assert contents(world, fact) == [("bob", "First.", "Bob's."), ("ada", None, "Ada's.")]
@@ -216,12 +223,7 @@ def test_a_version_before_the_base_is_recorded_if_others_change(world: World, fa
 
 
 def test_what_was_recorded_too_late_names_no_version_before_it(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, agent="ada", content="Ada's.")
-    world.agent_updates(fact.id, agent="bob", content="Bob's.")
-    late = dict(world.store._replaced)
-    world.store._replaced.clear()
-    world.quiesce()
-    world.store._replaced.update(late)
+    late = _update_twice_recorded_late(world, fact)
     world.agent_updates(fact.id, agent="cleo", tags=["x"])
     world.quiesce()
     assert ("ada", None, "Ada's.") in contents(world, fact)
@@ -244,7 +246,7 @@ def test_a_run_reads_the_replaced_versions_of_some_facts_at_a_time(
     sizes: list[int] = []
     whole = world.store.replaced_versions
 
-    def read(fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+    def read(fact_ids: Iterable[str]) -> list[ReplacedVersion]:
         found = whole(fact_ids)
         sizes.append(len(found))
         return found
