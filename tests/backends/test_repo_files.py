@@ -13,17 +13,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from vaultsync.backends import contended_files
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.repo_files import file_locks
-from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import LockTimeoutError, RepoFileError
 
 HASH = "a" * 64
+
+
+def locked(path: Path, seconds: float) -> AbstractContextManager[None]:
+    return contended_files.locked_file(path, seconds, LockTimeoutError(str(path), seconds))
 
 
 @pytest.fixture
@@ -87,7 +91,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from vaultsync.backends.repo_files.file_locks import locked\n"
+        "from tests.backends.test_repo_files import locked\n"
         "with locked(Path(sys.argv[1]), 1):\n    print('held', flush=True); time.sleep(60)\n"
     )
     process = subprocess.Popen(
@@ -317,4 +321,4 @@ def test_states_are_kept_beside(folder: RepoFolder) -> None:
 
 
 def test_the_age_of_a_lock_is_documented() -> None:
-    assert file_locks.STALE_SECONDS == 30
+    assert contended_files.STALE_SECONDS == 30

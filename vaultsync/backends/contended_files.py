@@ -1,15 +1,26 @@
-"""Files that several processes create or change at the same time: one does it, or one by one."""
+"""Files that several processes create or change at the same time: one does it, or one by one.
+
+`flock` ends with its process, so nothing is left behind. On file systems without it (some network
+mounts), a file next to a lock names the holder; it is stale once its process is gone, or after
+half a minute. Such locks are advisory, and unreliable between machines.
+"""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from vaultsync.backends.replace_file import draft_file, sync_folder
+from vaultsync.errors import VaultsyncError
+
+STALE_SECONDS = 30.0
+_NO_FLOCK = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+_POLL_SECONDS = 0.005
 
 _LOCK_PAUSE = 0.002
 """Seconds between two attempts at a lock."""
@@ -70,3 +81,39 @@ def locked_folder(folder: Path, seconds: float) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+@contextmanager
+def locked_file(
+    path: Path, seconds: float, busy: VaultsyncError, *, mode: int = 0o600
+) -> Iterator[None]:
+    """Hold the lock of a lock file, such as `memory.json.lock`, alone.
+
+    Raises:
+        VaultsyncError: `busy`, if another process holds it for that many seconds.
+        OSError: the file cannot be created.
+    """
+    import filelock  # slow to load
+
+    with ExitStack() as held:
+        try:
+            try:
+                lock: filelock.BaseFileLock = filelock.UnixFileLock(path, mode=mode)
+                held.enter_context(lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS))
+            except (OSError, NotImplementedError) as error:
+                if isinstance(error, OSError) and error.errno not in _NO_FLOCK:
+                    raise
+                lock = filelock.SoftFileLock(_without_stale(path), mode=mode)
+                held.enter_context(lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS))
+        except filelock.Timeout:
+            raise busy from None
+        yield
+
+
+def _without_stale(path: Path) -> Path:
+    """The file that names the holder, which was removed if it is too old."""
+    owned = path.with_name(f"{path.name}.pid")
+    with suppress(FileNotFoundError):
+        if time.time() - owned.stat().st_mtime > STALE_SECONDS:
+            owned.unlink()
+    return owned

@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
-from vaultsync.backends.contended_files import lock_open
+from vaultsync.backends.contended_files import lock_open, locked_file
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.file_reading import PAUSES, os_error_text, read_once
 from vaultsync.backends.filesystem.syscalls import EntryAt
@@ -89,16 +89,14 @@ class DiskMemoryFile:
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
-        import filelock
-
-        held: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
-        try:
-            held = filelock.FileLock(self._folder / LOCK_FILE).acquire(timeout=seconds)
-        except filelock.Timeout:
-            raise MemoryFileBusyError(self.name, seconds) from None
-        except OSError as error:
-            _log.debug("The folder of %s is not writable: %s", self.name, error)
-        with held:
+        busy = MemoryFileBusyError(self.name, seconds)
+        with contextlib.ExitStack() as held:
+            try:
+                # Other users of the folder lock the same file.
+                lock = locked_file(self._folder / LOCK_FILE, seconds, busy, mode=0o644)
+                held.enter_context(lock)
+            except OSError as error:
+                _log.debug("The folder of %s is not writable: %s", self.name, error)
             yield
 
     def replace(self, data: bytes, expect: bytes | None, *, mode: int | None = None) -> None:

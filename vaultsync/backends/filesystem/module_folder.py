@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from vaultsync.backends.contended_files import locked_file
 from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
 from vaultsync.errors import (
     MemoryFileChangedError,
@@ -95,18 +96,11 @@ class DiskModuleFolder:
         except UnreadableMemoryFileError as error:
             raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
 
-    @contextlib.contextmanager
-    def lock(self, seconds: float) -> Iterator[None]:
-        import filelock
-
+    def lock(self, seconds: float) -> contextlib.AbstractContextManager[None]:
         self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = sha256(self.key.encode(errors="surrogatepass")).hexdigest()[:16]
-        try:
-            held = filelock.FileLock(self._locks / f"{name}.lock").acquire(timeout=seconds)
-        except filelock.Timeout:
-            raise ModulesBusyError(self.name, seconds) from None
-        with held:
-            yield
+        busy = ModulesBusyError(self.name, seconds)
+        return locked_file(self._locks / f"{name}.lock", seconds, busy)
 
     def _shown(self, path: str) -> str:
         return f"{self.name}/{path}"

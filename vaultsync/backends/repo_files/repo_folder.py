@@ -8,10 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from vaultsync.backends.contended_files import locked_file
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.replace_file import append_bytes, read_file, replace_file, sync_folder
-from vaultsync.backends.repo_files.file_locks import locked
-from vaultsync.errors import MemoryFileChangedError, RepoFileError, UnreadableMemoryFileError
+from vaultsync.errors import (
+    LockTimeoutError,
+    MemoryFileChangedError,
+    RepoFileError,
+    UnreadableMemoryFileError,
+)
 
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
@@ -49,7 +54,7 @@ class RepoFolder:
             with _naming("lock", self.path / name):
                 self.indexes.mkdir(mode=0o700, parents=True, exist_ok=True)
                 lock = self.path / f"{name}.lock"
-                held.enter_context(locked(lock, seconds))
+                held.enter_context(locked_file(lock, seconds, LockTimeoutError(str(lock), seconds)))
             yield
 
     def memory(self) -> bytes | None:
