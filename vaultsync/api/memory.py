@@ -569,7 +569,6 @@ class Memory:
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        self._engine.record_bases()
         self._services.access_counter.flush()
         fact = fact_service.get(self._ctx, self._fact_id(id), agent=self.agent)
         if used:
@@ -724,7 +723,6 @@ class Memory:
             UsageError: a field has two values.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
-        self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         given = check_fields("set", set)
         before = fact_service.get(self._ctx, fact_id, agent=agent) if given else None
@@ -836,7 +834,6 @@ class Memory:
             FactNotFoundError.
             SupersededError: a newer fact already replaces it.
         """
-        self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
         fact = self._engine.proposing(
             agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
@@ -869,7 +866,6 @@ class Memory:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
-        self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
 
         def work(ctx: SyncContext) -> ForgetResult:
@@ -903,7 +899,6 @@ class Memory:
             FactNotFoundError: the store never had it.
             RevisionMismatchError: the deletion has another revision than `expect`.
         """
-        self._engine.record_bases()
         fact_id = self._fact_id(id, forgotten=True)
         result = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         replaced = self._ctx.store.find_many([result.id]).get(result.id)
@@ -1760,7 +1755,6 @@ class Memory:
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        self._engine.record_bases()
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
     def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
@@ -2257,7 +2251,6 @@ class Memory:
         """
         from vaultsync.facts.related import find_related
 
-        self._engine.record_bases()
         self._services.access_counter.flush()
         links = self._services.link_index
         return find_related(self._ctx, links, self._fact_id(id), agent=self.agent)
@@ -2429,6 +2422,8 @@ class Memory:
         return self.agent or "person"
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
+        """The id of the fact with a name, which may be the path of a note just written."""
+        self._engine.record_bases()
         # The note index has the names of the facts that the agent of this memory may see.
         called = self._ids_named if agent in (None, self.agent) else None
         agent = acting_agent(agent, self.agent)

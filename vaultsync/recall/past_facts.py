@@ -45,7 +45,7 @@ class FixedClock:
 
 
 class PastStore(ReadOnlyStore):
-    """Serves past versions of facts. Implements `Store`, see `storage/store.py`.
+    """Serves past versions of facts, or those of a clone. Implements `Store`.
 
     Args:
         facts: by id, each in the version that held.
