@@ -218,7 +218,8 @@ class _Undo:
             fact = brought_back(_reverted_fact(tombstone, entries)[1], self.ctx.clock.now())
             return fact.evolve(updated_at=self.ctx.today())
 
-        if change_fact(self.ctx, fact_id, self.ctx.store.tombstone, restored, self.request.kind):
+        kind, find = self.request.kind, self.ctx.store.tombstone
+        if change_fact(self.ctx, fact_id, restored, kind, find=find):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
             self._record(None, fact_id, "it was restored since, and is kept", path=path)
@@ -231,7 +232,7 @@ class _Undo:
             changed = self._changed_since(current, run)
             return current if changed else None
 
-        if change_fact(self.ctx, fact_id, self._current, deleted, self.request.kind):
+        if change_fact(self.ctx, fact_id, deleted, self.request.kind):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         elif changed:
             self._record(None, fact_id, CHANGED_SINCE, fields=changed)
@@ -253,9 +254,6 @@ class _Undo:
             if key and is_authored and not is_link:
                 before[key] = entry.before
         return differing_keys(fact, fact.replace(before))
-
-    def _current(self, fact_id: str) -> Fact | None:
-        return self.ctx.store.find_many([fact_id]).get(fact_id)
 
     def _unadopt(self, adopted: Mapping[str, VaultPath]) -> None:
         existing = self.ctx.store.find_many(list(adopted))
@@ -298,7 +296,7 @@ class _Undo:
             earlier, fact = _reverted_fact(current_fact, entries)
             return current if fact == current else fact.evolve(updated_at=self.ctx.today())
 
-        changed = change_fact(self.ctx, fact_id, self._current, reverted, self.request.kind)
+        changed = change_fact(self.ctx, fact_id, reverted, self.request.kind)
         if earlier is None or current is None or fact is None:
             self._record(None, fact_id, "it was deleted since, and stays deleted")
             return

@@ -234,10 +234,7 @@ def _write_store_changes(
         # Keep an edit that the user had not seen when choosing the deletion.
         return current if _written_since(ctx, current) else None
 
-    def find(fact_id: str) -> Fact | None:
-        return ctx.store.find_many([fact_id]).get(fact_id)
-
-    change_fact(ctx, conflict.fact_id, find, changed, actor)
+    change_fact(ctx, conflict.fact_id, changed, actor)
 
 
 def _written_since(ctx: SyncContext, current: Fact) -> bool:

@@ -65,24 +65,25 @@ def report_changes(
 def change_fact(
     ctx: SyncContext,
     fact_id: str,
-    find: Callable[[str], Fact | None],
     change: Callable[[Fact], Fact | None],
     actor: str,
+    *,
+    find: Callable[[str], Fact | None] | None = None,
 ) -> bool:
     """Change a fact in the store, again while others are faster; False if nothing changed.
 
     Args:
         ctx: the context.
         fact_id: its id.
-        find: returns the newest version, or None if there is none.
         change: returns what becomes of a version: None to delete it, the same to leave it alone.
         actor: who changes it, for the history.
+        find: returns the newest version, or None if there is none; default: that of the store.
 
     Raises:
         RevisionMismatchError: others were faster each time.
     """
     for _ in range(MAX_UPDATE_TRIES):
-        current = find(fact_id)
+        current = find(fact_id) if find else ctx.store.find_many([fact_id]).get(fact_id)
         fact = current and change(current)
         if current is None or fact is current:
             return False
