@@ -285,8 +285,8 @@ class MachineSettings(VaultSettings, frozen=True):
     """Whether a process of its own embeds what runs and agents write; else only
     `vaultsync index` does."""
     reranker: str = ""
-    """The folder of a cross-encoder, or `local:` and a folder with its export; `none` for none.
-    Empty: the words of the default model."""
+    """The folder of a cross-encoder, or `local:` and a folder with its export; `local` for the one
+    of the extra `rerank`; `none` for none. Empty: the words of the default model."""
     classifier: Literal["rules", "model", "embedding"] = "rules"
     """How the tiers of observations are determined."""
     classifier_url: str = ""
@@ -310,7 +310,7 @@ class MachineSettings(VaultSettings, frozen=True):
 HARMLESS: Mapping[str, frozenset[object]] = {
     "classifier": frozenset({"embedding"}),
     "embedder": frozenset({"sentence", "hash", "none"}),
-    "reranker": frozenset({"none"}),
+    "reranker": frozenset({"local", "none"}),
     "modules.remote": frozenset({"none"}),
 }
 """Values of machine settings, besides the defaults, that a vault may set without permission."""

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.embedding import Loads, cosine, fake_sentence_transformers, need
+from vaultsync.backends.embedders.rerankers import CrossReranker
 from vaultsync.backends.embedders.sentence import (
     PACKAGED_SHA,
-    CrossReranker,
     SentenceEmbedder,
     SentenceModel,
     model_in_folder,

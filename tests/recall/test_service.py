@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -586,6 +587,18 @@ def test_a_reranker_changes_the_order_unless_it_fails(world: RecallWorld) -> Non
     found = world.ask("berths", mode="fused")
     assert len(found) == 2
     assert "not reranked" in found.degraded[0]
+
+
+def test_without_the_configured_reranker_the_order_stays(world: RecallWorld) -> None:
+    fact = world.agent_remembers("Berths")
+    world.embed()
+    missing = errors.EmbedderError("the cross-encoder is not installed", hint="install it")
+    sources = replace(world.sources, reranker=Mock(side_effect=missing))
+
+    found = RecallSearch(sources, RecallRequest("berths", mode="fused")).answer()
+
+    assert [each.id for each in found.hits] == [fact.id]
+    assert "not reranked: the cross-encoder is not installed" in found.degraded[0]
 
 
 class ListingReranker(LengthReranker):

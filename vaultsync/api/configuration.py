@@ -160,8 +160,8 @@ def _refuse_links_out(settings: Settings) -> None:
         "embedder": settings.embedder,
         "modules.remote": settings.modules.remote,
     }
-    reranker = settings.reranker.removeprefix("local:")
-    paths = {"repos.root": settings.repos.root, "reranker": reranker * (reranker != "none")}
+    reranker = "" if settings.reranker in {"local", "none"} else settings.reranker
+    paths = {"repos.root": settings.repos.root, "reranker": reranker.removeprefix("local:")}
     for name, value in named.items():
         kind, _, path = value.partition(":")
         paths[name] = path if kind in _PATH_KINDS else ""

@@ -561,18 +561,19 @@ class RecallSearch:
             self._lacks_vectors = not semantic.knows(best)
 
     def _rerank(self) -> None:
-        reranker = self._sources.reranker()
-        if reranker is None or not self._similarities:
+        if not self._similarities:
             return
         from vaultsync.recall.reranking import passage_of, rerank  # noqa: PLC0415 - only with a reranker
 
         chunks = self._semantic.nearest_chunks if self._semantic else {}
-        passages = {
-            each: passage_of(self.candidates.facts[each], chunks.get(each, ""), self.words.terms)
-            for each in islice(self._similarities, reranker.candidates)
-        }
         question = self.words.spelled_right(self.query.text_without_filters)
         try:
+            if (reranker := self._sources.reranker()) is None:
+                return
+            passages = {
+                x: passage_of(self.candidates.facts[x], chunks.get(x, ""), self.words.terms)
+                for x in islice(self._similarities, reranker.candidates)
+            }
             self._similarities, risen = rerank(reranker, question, passages, self._similarities)
         except (DerivedError, ImportError, OSError) as error:
             self._degraded.append(f"The hits were not reranked: {error}.")

@@ -12,11 +12,16 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
 from vaultsync.backends.embedders.onnx import EXPORT, MODEL_FILE, OnnxEmbedder
 from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
-from vaultsync.backends.embedders.rerankers import OnnxReranker, WordReranker
+from vaultsync.backends.embedders.rerankers import (
+    CROSS_ENCODER,
+    CrossReranker,
+    OnnxReranker,
+    WordReranker,
+    packaged_cross_encoder,
+)
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
-    CrossReranker,
     SentenceEmbedder,
     model_in_folder,
     packaged_model,
@@ -80,16 +85,19 @@ def reranker_for(
     | setting | reranker |
     |---|---|
     | nothing | word vectors of the packaged model, if that is the embedder; otherwise none |
+    | `local` | the cross-encoder of the extra `rerank`, run by onnxruntime |
     | `local:PATH` | a folder with `model.onnx` and `tokenizer.json`, run by onnxruntime |
     | `PATH` | the same, if the folder has a `model.onnx`; otherwise a sentence-transformers model |
 
     Raises:
-        EmbedderError: there is no model in the folder.
+        EmbedderError: there is no model in the folder, or the extra is not installed.
     """
     if not setting and isinstance(embedder, OnnxEmbedder) and embedder.model == _PACKAGED_NAME:
         return WordReranker(embedder)
     if setting in {"", "none"}:
         return None
+    if setting == "local":
+        return OnnxReranker(packaged_cross_encoder(), model=CROSS_ENCODER, english=True)
     path = setting.removeprefix("local:")
     folder = root / user_path(path)
     if path != setting or (folder / MODEL_FILE).is_file():
