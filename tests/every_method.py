@@ -143,7 +143,7 @@ EVERY_METHOD: dict[str, Sequence[Ask]] = {
     },
     **{
         name: _with_fact(name)
-        for name in ("get", "open", "waits", "why_note_waits", "adopt_id", "memory_file_section")
+        for name in ("get", "open", "waits", "why_note_waits", "adopt_id")
     },
     "is_empty": [lambda m, _: m.is_empty],
     "with_queued": [lambda m, _: m.with_queued(m.status())],
@@ -185,6 +185,10 @@ EVERY_METHOD: dict[str, Sequence[Ask]] = {
     "sync_memory_file": [
         lambda m, a: m.sync_memory_file(a.memory_file, dry_run=True),
         lambda m, a: m.sync_memory_file(a.memory_file),
+    ],
+    "memory_file_section": [
+        lambda m, a: m.memory_file_section(a.fact),
+        lambda m, _: [m.memory_file_section(each.id) for each in m.list(limit=500).facts],
     ],
     "manage_memory_file": [
         lambda m, a: m.manage_memory_file(a.folder / "CLAUDE.md", dry_run=True),
