@@ -141,10 +141,7 @@ EVERY_METHOD: dict[str, Sequence[Ask]] = {
             *("check", "count_recalls", "damaged_facts", "observations", "watched_memory_files"),
         )
     },
-    **{
-        name: _with_fact(name)
-        for name in ("get", "open", "waits", "why_note_waits", "adopt_id")
-    },
+    **{name: _with_fact(name) for name in ("get", "open", "waits", "why_note_waits", "adopt_id")},
     "is_empty": [lambda m, _: m.is_empty],
     "with_queued": [lambda m, _: m.with_queued(m.status())],
     "as_seen": [lambda m, _: m.as_seen(Report("run", dry_run=False, seconds=0, counts={}))],
