@@ -141,10 +141,7 @@ EVERY_METHOD: dict[str, Sequence[Ask]] = {
             *("check", "count_recalls", "damaged_facts", "observations", "watched_memory_files"),
         )
     },
-    **{
-        name: _with_fact(name)
-        for name in ("get", "open", "waits", "why_note_waits", "adopt_id", "memory_file_section")
-    },
+    **{name: _with_fact(name) for name in ("get", "open", "waits", "why_note_waits", "adopt_id")},
     "is_empty": [lambda m, _: m.is_empty],
     "with_queued": [lambda m, _: m.with_queued(m.status())],
     "as_seen": [lambda m, _: m.as_seen(Report("run", dry_run=False, seconds=0, counts={}))],
@@ -185,6 +182,10 @@ EVERY_METHOD: dict[str, Sequence[Ask]] = {
     "sync_memory_file": [
         lambda m, a: m.sync_memory_file(a.memory_file, dry_run=True),
         lambda m, a: m.sync_memory_file(a.memory_file),
+    ],
+    "memory_file_section": [
+        lambda m, a: m.memory_file_section(a.fact),
+        lambda m, _: [m.memory_file_section(each.id) for each in m.list(limit=500).facts],
     ],
     "manage_memory_file": [
         lambda m, a: m.manage_memory_file(a.folder / "CLAUDE.md", dry_run=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import random
 import re
 import shutil
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ ROOT = Path(__file__).parents[1]
 NOTES = ROOT.parent / "shared" / "data" / "obsidian-help"
 PAGE = ROOT / "docs" / "concepts" / "links-and-graph.md"
 TABLE = re.compile(r"(?<=<!-- real links -->\n).*?(?=<!-- /real links -->)", re.DOTALL)
+EDITS = 100
 
 pytestmark = [
     pytest.mark.skipif(
@@ -82,6 +84,29 @@ def test_adopting_real_notes_adds_ids_and_nothing_else(vault: Path, memory: Memo
         assert set(changed) - set(ids) <= {"---"}, name
     assert memory.verify().equal
     assert memory.sync().quiet
+
+
+def test_edits_on_both_sides_of_real_notes_end_equal(vault: Path, memory: Memory) -> None:
+    chance = random.Random(1)
+    memory.adopt()
+    facts = [fact.id for fact in memory.list(limit=1000).facts]
+    for number in range(EDITS):
+        note = vault / str(memory.get(chance.choice(facts)).path)
+        lines = note.read_bytes().decode().split("\n")
+        body = lines.index("---", 1) + 1
+        lines.insert(chance.randrange(body, len(lines) + 1), f"person{number}.")
+        note.write_bytes("\n".join(lines).encode())
+        fact = memory.get(chance.choice(facts))
+        said = fact.content.split("\n")
+        said.insert(chance.randrange(len(said) + 1), f"agent{number}.")
+        memory.update(fact.id, content="\n".join(said), set={"priority": number % 5})
+        if number % 20 == 0:
+            memory.sync()
+            assert memory.verify().equal
+    memory.sync()
+    assert memory.sync().quiet
+    words = {f"{who}{number}." for who in ("person", "agent") for number in range(EDITS)}
+    assert words <= {line for lines in _texts(vault).values() for line in lines}
 
 
 # --- links ---------------------------------------------------------------------------

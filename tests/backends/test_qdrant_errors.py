@@ -872,6 +872,16 @@ def test_the_engine_says_why_it_cannot_and_a_bug_of_ours_is_no_absence(tmp_path:
         ClientPointCollection(PLACE, clock=FakeClock(), client=object()).exists()
 
 
+def test_a_closed_connection_is_not_opened_for_a_collection_beside_it(tmp_path: Path) -> None:
+    place = replace(PLACE, path=tmp_path)
+    shared = ClientPointCollection(place, clock=FakeClock())
+    beside = ClientPointCollection(place.of_scope("team-x"), clock=FakeClock(), beside=shared)
+    shared.make(3)
+    shared.close()
+    with pytest.raises(errors.StoreUnavailableError, match="closed"):
+        beside.exists()
+
+
 @pytest.mark.parametrize("package", ["qdrant_client", "qdrant_edge"])
 def test_without_its_package_it_is_said_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str

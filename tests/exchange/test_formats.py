@@ -526,7 +526,7 @@ def test_a_conversation_that_an_agent_changed_is_not_extended(writes: str) -> No
 
 def test_the_same_text_is_taken_once() -> None:
     world = World()
-    world.mirrored("diesel is sold  until noon.")
+    world.mirrored("\uff44iesel is sold  until noon.")
     assert take(world, "csv").duplicates == 1
 
 

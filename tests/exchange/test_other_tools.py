@@ -261,8 +261,8 @@ def test_other_columns_are_properties() -> None:
     rows = "Title,text,Kind,Due date,note,url,a:b,body\nOne,Text.,Recipe,2026-12-01,More.,,x,\n"
     (row,) = read("csv", "a.csv", rows)
     given = {"Text": "Text.", "name": "One", "rating": 5, "done": True, "who": ["a"], "a": {}}
-    vectors = {"embedding": [0.5], "vector": [0.5] * 1536}
-    (found,) = read("jsonl", "a.jsonl", json.dumps({**given, **vectors, "id": "x"}))
+    vectors = {"embedding": [0.5], "v": [0.5, 1]}
+    (found,) = read("jsonl", "a.jsonl", json.dumps({**given, **vectors, "uuid": "x"}))
     assert isinstance(row, SourceFact)
     assert isinstance(found, SourceFact)
     standard = {"title", "content", "type", "createdAt", "updatedAt", "tags"}

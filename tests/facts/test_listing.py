@@ -139,6 +139,9 @@ def test_the_newest_continue_only_after_a_fact_that_the_agent_may_know(world: Wo
     for after in (unknown, hidden):
         with pytest.raises(FactNotFoundError):
             listed(world, agent="indy", newest=True, after=after, newest_ids=by_creation(world))
+    known = world.agent_remembers("Of all", scope="public").id
+    page = listed(world, agent="indy", newest=True, after=known, newest_ids=by_creation(world))
+    assert page.facts == ()
 
 
 def test_of_very_many_deleted_facts_only_the_first_are_counted(world: World) -> None:
@@ -193,4 +196,5 @@ def test_a_list_that_filters_nothing_asks_no_index(world: World) -> None:
     def fails(*_: object) -> None:
         raise AssertionError
 
-    assert titles(listed(world, newest_ids=fails)) == ["A fact"]
+    page = listed(world, newest_ids=fails, limit=1)
+    assert (titles(page), page.next) == (["A fact"], None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import uuid
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.processor_time import processor_seconds
-from vaultsync.errors import UnreadableMemoryFileError
+from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError
 from vaultsync.memory_files.plan import guessed_type, hinted_type
 from vaultsync.memory_files.sections import (
     MAX_SECTION_CHARS,
@@ -295,3 +296,9 @@ def test_frontmatter_is_refused_by_the_rules_of_notes(inside: str, why: str) -> 
     refused = pytest.raises(UnreadableMemoryFileError, match=f"frontmatter cannot be read: .*{why}")
     with processor_seconds(20), refused:
         read_frontmatter(f"---\n{inside}\n---\n", "m")
+
+
+def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "frontmatter", None)
+    with pytest.raises(MissingExtraError, match="python-frontmatter"):
+        read_frontmatter("---\na: 1\n---\n", "m")

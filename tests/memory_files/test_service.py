@@ -167,7 +167,8 @@ def test_with_again_the_file_wins_over_edits_and_deletions(synced: MemoryWorld) 
     assert (report.counts["updated"], report.counts["created"]) == (1, 1)
     assert not report.attention
     assert synced.by_title("Tests").content == TESTS[1]
-    assert synced.by_title("People").id == other.id
+    again = synced.by_title("People")
+    assert (again.id, again.created_at) == (other.id, other.created_at)
 
 
 def test_a_deleted_fact_stays_deleted_until_its_section_changes(synced: MemoryWorld) -> None:

@@ -127,8 +127,9 @@ def test_what_cannot_be_written_is_an_error_or_goes_on_waiting(world: MemoryWorl
 def test_a_read_only_file_is_an_error_and_the_text_is_in_the_queue(world: MemoryWorld) -> None:
     world.file.says(FILE)
     world.file.writable = False
-    with pytest.raises(UnreadableMemoryFileError):
+    with pytest.raises(UnreadableMemoryFileError) as refused:
         world.agent_adds(TEXT)
+    assert "queued until the file can be written" in refused.value.hint
     assert world.syncs().counts["created"] == 2
     assert world.file.kept is None
     assert world.syncs().counts["unchanged"] == 2

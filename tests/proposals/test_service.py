@@ -9,7 +9,7 @@ import pytest
 from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.sim import SimVault
-from tests.world import kinds, refuse
+from tests.world import die, kinds, refuse
 from vaultsync import errors
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.facts.lookup import last_undoable_run
@@ -97,6 +97,15 @@ def test_without_an_answer_a_proposal_expires(world: ProposalWorld) -> None:
     (line,) = (x for x in run_summaries(world.ctx, limit=9) if x.kind == RUN_KIND)
     assert counts_in_words(line.counts) == "1 proposal expired"
     assert last_undoable_run(world.ctx) != line.run
+
+
+def test_an_answer_that_is_read_after_the_last_day_counts(world: ProposalWorld) -> None:
+    world.better()
+    world.ticks(ACCEPT)
+    world.clock.advance(EXPIRY_DAYS * DAY + 60)
+    world.settle()
+
+    assert world.outcomes() == ["accepted"]
 
 
 def test_a_proposal_with_another_name_is_still_the_same_and_no_fact(world: ProposalWorld) -> None:
@@ -318,6 +327,18 @@ def test_a_dry_run_says_what_a_run_does(
         assert [x.action for x in report.actions if "proposal" in x.action] == expected
 
 
+@pytest.mark.parametrize("boxes", [[], [REJECT]])
+def test_a_dry_run_closes_nothing(world: ProposalWorld, boxes: list[str]) -> None:
+    world.better()
+    for each in boxes:
+        world.ticks(each)
+    world.clock.advance(EXPIRY_DAYS * DAY + 60)
+    with world.nobody_writes():
+        planned = settle_proposals(world.ctx, dry_run=True)
+    assert planned is not None
+    assert [x.action for x in planned.actions] == [x.action for x in world.settled().actions]
+
+
 def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorld) -> None:
     secret = world.mirrored(scope="private-indy")
     made = world.proposed(world.change(secret, title="A better title"))
@@ -479,16 +500,30 @@ def test_one_who_writes_in_between_is_written_around(world: ProposalWorld) -> No
     )
 
 
-def test_a_crash_before_the_note_goes_changes_no_outcome(world: ProposalWorld) -> None:
-    _, made = world.better()
-    with world.archive.transaction():
-        world.archive.put_proposal(replace(made, outcome="accepted"))
-    with world.nobody_writes():
-        settle_proposals(world.ctx, dry_run=True)
-    world.settle()
+@pytest.mark.long(5)
+def test_whatever_step_a_crash_comes_before_an_answer_stands() -> None:
+    number, died = 0, True
+    while died:
+        number, died = number + 1, False
+        world = ProposalWorld()
+        world.better()
+        world.ticks(ACCEPT)
+        world.at("", die, number=number)
+        try:
+            world.settle()
+        except KeyboardInterrupt:
+            died = True
+        world.vault.before = world.store.before = lambda _: None
+        world.vault.crash()
+        with world.nobody_writes():
+            settle_proposals(world.ctx, dry_run=True)
+        world.settle()
+        world.sync()  # a vault without the summary of the last run may be an older copy
+        world.settle()
 
-    assert (world.outcomes(), world.review_notes()) == (["accepted"], [])
-    assert world.archive.proposals() == []
+        assert (world.outcomes(), world.review_notes()) == (["accepted"], [])
+        world.assert_at_rest()
+    assert number > len(("write", "exchange", "remove"))
 
 
 @pytest.mark.parametrize("step", [(SimVault, "scan"), (service._ProposalNotes, "find")])

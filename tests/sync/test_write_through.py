@@ -55,6 +55,8 @@ def test_a_new_fact_has_its_note_before_any_pass(world: World, notes: NoteWriter
     assert world.path(fact.id) == fact.path
     (entry,) = world.archive.history(fact_id=fact.id)
     assert (entry.field, entry.after, entry.actor) == ("note", fact.path, "indy")
+    (run,) = world.archive.runs(limit=9)
+    assert (run.run, run.report) == (entry.run, {"counts": {"created_in_vault": 1}})
     world.assert_at_rest()
     assert world.notes() == [fact.path]
 

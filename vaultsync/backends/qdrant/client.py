@@ -156,6 +156,7 @@ class ClientPointCollection(ScrolledCollection):
 
     def send(self, request: Callable[[Model], Model], retry: RetryPolicy) -> Model:
         """Send a request for any collection over the connection of this one."""
+        self._retry.check_open()
         if self._place.kind == "local" and self._ours:
             self._lock.hold(retry)
         return retry.ask(lambda: request(self._opened()))
