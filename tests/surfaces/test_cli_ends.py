@@ -184,6 +184,7 @@ def test_an_answer_that_is_interrupted_is_the_only_object_on_stdout(vault: Path)
     line = [sys.executable, "-m", "vaultsync", "get", fact_id, "--json", "--vault", str(vault)]
     pipe = subprocess.PIPE
     with start_program(line, stdout=pipe, stderr=pipe, text=True) as program:
+        assert program.stdout
         select.select([program.stdout], [], [])  # it has begun, and the pipe is full
         program.send_signal(signal.SIGINT)
         said, erred = program.communicate(timeout=60)
