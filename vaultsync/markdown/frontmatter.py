@@ -189,7 +189,7 @@ def _edited(
 
     `indent` is that of new literal blocks; empty to quote such texts.
     """
-    old = parts.yaml.split("\n")[:-1]
+    old, margin = _without_margin(parts.yaml.split("\n")[:-1])
     known = edits.keys() & before.keys()
     spans = key_spans(old, list(before), known) if known else {}
     if spans is None:
@@ -207,8 +207,18 @@ def _edited(
     for key in added:
         lines = emit_property(key, edits[key], indent=indent).split("\n")[:-1]
         new += [line + end for line in lines]
-    yaml = "".join([line + "\n" for line in new])
+    yaml = "".join([f"{margin}{line}\n" if line.rstrip("\r") else line + "\n" for line in new])
     return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)
+
+
+def _without_margin(lines: list[str]) -> tuple[list[str], str]:
+    """The lines without the blanks before all of them, and these; blank lines have none."""
+    texts = [line for line in lines if line.rstrip("\r")]
+    first = texts[0] if texts else ""
+    margin = first[: len(first) - len(first.lstrip(" "))]
+    if not margin or not all(line.startswith(margin) and line.strip() for line in texts):
+        return lines, ""
+    return [line.removeprefix(margin) for line in lines], margin
 
 
 def _lines_for(
