@@ -867,15 +867,16 @@ class Memory:
         Raises:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
+            StoreUnavailableError: the store cannot be read, and the fact is not known locally
+                or its older version would have to be restored; nothing was done.
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
 
         def work(ctx: SyncContext) -> ForgetResult:
-            result = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
-            if restore_previous and result.previous is not None:
-                fact_service.restore(ctx, result.previous, agent=agent)
-            return result
+            return fact_service.forget(
+                ctx, fact_id, agent=agent, expect=expect, restore_previous=restore_previous
+            )
 
         result = self._engine.proposing(agent, work)
         restored = result.previous if restore_previous else None
