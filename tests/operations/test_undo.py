@@ -20,7 +20,7 @@ from vaultsync.model.steps import finish
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import NOTES_PER_FSYNC, adopt_notes
-from vaultsync.operations.maintain import run_maintenance
+from vaultsync.operations.maintain import maintain_facts_in_steps
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.undo import undo_run
@@ -235,10 +235,10 @@ def test_undo_restores_a_deleted_fact_unless_it_is_restored(world: World, conten
 def test_an_expired_fact_whose_deletion_was_undone_is_not_deleted_again(world: World) -> None:
     fact = world.mirrored(expiresAt=time_text(world.clock.now()))
     world.mirrored("Stays.", title="A bystander")
-    run = finish(run_maintenance(world.ctx, max_delete=1)).run
+    run = finish(maintain_facts_in_steps(world.ctx, max_delete=1)).run
     assert not world.is_alive(fact.id)
     _undo(world, run)
-    assert finish(run_maintenance(world.ctx, max_delete=1)).quiet
+    assert finish(maintain_facts_in_steps(world.ctx, max_delete=1)).quiet
     assert world.fact(fact.id).expires_at is None
 
 
