@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 import pytest
 
 from tests.world import World, notice
-from vaultsync.errors import RevisionMismatchError, UsageError
+from vaultsync.errors import NoteChangedError, RevisionMismatchError, UsageError
 from vaultsync.facts.service import history
 from vaultsync.model.file_names import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName
 from vaultsync.model.paths import VaultPath
-from vaultsync.operations.settle_copies import open_copies, settle_copy, undo_copies
+from vaultsync.operations.settle_copies import COPY_DECISIONS, open_copies, settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import COPY_FIELD
 from vaultsync.sync.report import counted
@@ -200,6 +200,21 @@ def test_a_copy_that_is_kept_is_a_note_of_its_own() -> None:
     new = [each for each in world.store.iter_facts() if each.id not in before]
     assert any("at noon" in each.content for each in new)
     assert world.content() == LINES
+
+
+@pytest.mark.parametrize("take", COPY_DECISIONS)
+def test_a_copy_that_is_saved_while_it_is_settled_stays_and_no_removal_is_logged(take: str) -> None:
+    world = CopyWorld()
+    before = world.archive.runs(limit=9)
+    world.at("stage_removal", lambda: world.person_edits(world.copy, "at dawn", "at noon"))
+    with pytest.raises(NoteChangedError):
+        world.settles(take)
+    assert "at noon" in world.text(world.copy)
+    assert len(world.notes()) == 2
+    assert world.archive.runs(limit=9) == before
+    assert all(each.field != COPY_FIELD for each in history(world.ctx, world.fact_id, agent=None))
+    world.settles(take)
+    assert not world.there()
 
 
 def test_what_is_no_copy_or_changes_meanwhile_stays() -> None:

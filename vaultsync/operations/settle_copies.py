@@ -7,6 +7,7 @@ lines that both have in common.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -161,23 +162,35 @@ def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Repo
     stem = _template(copy.note if copy else file_name_of(path))
     data = remove_id_line(read_note(file.data, path))
     to = _create(ctx, data, parent_folder(path), stem + " (copy {}).md")
-    _remove(ctx, path, file)
+    ctx.keep(file.data)
+    try:
+        op = _take(ctx, path, file.sha)
+    except NoteError:
+        with suppress(NoteError):  # it was saved meanwhile, and is a note of its own
+            ctx.vault.discard(_take(ctx, to, hashlib.sha256(data).hexdigest()))
+        raise
+    ctx.vault.discard(op)
     return sync_once(ctx, SyncRequest(RUN_KIND, actor, adopt=frozenset({to})))
 
 
 def _remove_copy(
     ctx: SyncContext, request: SyncRequest, fact_id: str, copy: Mapping[str, Value], file: NoteFile
 ) -> None:
-    """Record the removal of a copy, and remove it: afterwards, only the history names its bytes."""
-    record_events(ctx, request, [(fact_id, COPY_FIELD, dict(copy), None)])
-    _remove(ctx, VaultPath(str(copy["path"])), file)
+    """Remove a copy, and record it: afterwards, only the history names its bytes.
 
-
-def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
+    Raises NoteError: it cannot be removed; nothing is recorded.
+    """
     ctx.keep(file.data)
-    op = f"copy-{ctx.clock.new_id()}"
-    ctx.vault.stage_removal(op, path, file.sha)
+    op = _take(ctx, VaultPath(str(copy["path"])), file.sha)
+    record_events(ctx, request, [(fact_id, COPY_FIELD, dict(copy), None)])
     ctx.vault.discard(op)
+
+
+def _take(ctx: SyncContext, path: VaultPath, sha: str) -> str:
+    """Take a file out of the vault, and return under which name it is staged."""
+    op = f"copy-{ctx.clock.new_id()}"
+    ctx.vault.stage_removal(op, path, sha)
+    return op
 
 
 def undo_copies(
@@ -232,7 +245,7 @@ def _open_again(ctx: SyncContext, closed: Value) -> None:
 
 
 def _is_back(ctx: SyncContext, fact_id: str, sha: str) -> bool:
-    """Whether a copy is there that an undo put back, or that a crash kept from its removal."""
+    """Whether a copy is there that an undo put back."""
     entries = [x for x in ctx.archive.history(fact_id=fact_id) if x.field == COPY_FIELD]
     copies = [copy for x in entries for copy in (x.before, x.after) if isinstance(copy, dict)]
     return any(each["sha"] == sha and _unchanged(ctx, each) for each in copies)
