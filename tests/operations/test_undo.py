@@ -104,6 +104,20 @@ def test_a_property_may_be_called_like_an_event_of_the_history(world: World, nam
     assert past.properties == {}
 
 
+def test_a_change_that_an_editor_saved_an_old_text_over_is_restored(world: World) -> None:
+    """Nobody can tell it from a note whose user prefers the old text, so it is no conflict."""
+    fact = world.mirrored()
+    old = world.note(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    world.person_writes(world.path(fact.id), old.replace(ALPHA, PERSONS_ALPHA))
+    saved = world.sync()
+    assert (saved.attention, world.conflicts()) == ([], [])
+    assert world.fact(fact.id).content == fact.content.replace(ALPHA, PERSONS_ALPHA)
+    _undo(world, saved.run)
+    assert world.fact(fact.id).content == AGENTS
+
+
 def test_what_was_changed_since_stays(world: World) -> None:
     fact, run = _edited(world)
     world.agent_updates(fact.id, content=MERGED, status="archived")
