@@ -1707,8 +1707,8 @@ class Memory:
     def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
         """Apply proposals in one run, which `undo()` reverts.
 
-        A proposal whose facts have changed is not applied, but shown again. A daemon that
-        has the vault does the work.
+        A proposal whose facts have changed is not applied, but shown again; one that was undone
+        is applied again. A daemon that has the vault does the work.
 
         Args:
             ids: for each proposal, the beginning of its id, its title, or its note's path.
