@@ -15,7 +15,13 @@ from typing import Final
 
 from msgspec import structs
 
-from vaultsync.errors import NoteError, NoteExistsError, RevisionMismatchError, UsageError
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    RevisionMismatchError,
+    UsageError,
+)
 from vaultsync.facts.service import is_visible
 from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.compare import differing_keys
@@ -162,35 +168,35 @@ def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Repo
     stem = _template(copy.note if copy else file_name_of(path))
     data = remove_id_line(read_note(file.data, path))
     to = _create(ctx, data, parent_folder(path), stem + " (copy {}).md")
-    ctx.keep(file.data)
     try:
-        op = _take(ctx, path, file.sha)
+        _remove(ctx, path, file.data)
     except NoteError:
         with suppress(NoteError):  # it was saved meanwhile, and is a note of its own
-            ctx.vault.discard(_take(ctx, to, hashlib.sha256(data).hexdigest()))
+            _remove(ctx, to, data)
         raise
-    ctx.vault.discard(op)
     return sync_once(ctx, SyncRequest(RUN_KIND, actor, adopt=frozenset({to})))
 
 
 def _remove_copy(
     ctx: SyncContext, request: SyncRequest, fact_id: str, copy: Mapping[str, Value], file: NoteFile
 ) -> None:
-    """Remove a copy, and record it: afterwards, only the history names its bytes.
+    """Record the removal of a copy, and remove it: afterwards, only the history names its bytes.
 
-    Raises NoteError: it cannot be removed; nothing is recorded.
+    Raises NoteError: it cannot be removed. What can be known before is not recorded.
     """
-    ctx.keep(file.data)
-    op = _take(ctx, VaultPath(str(copy["path"])), file.sha)
+    path = VaultPath(str(copy["path"]))
+    ctx.vault.check_writable(path)
+    if ctx.vault.read(path).sha != file.sha:
+        raise NoteChangedError(path)
     record_events(ctx, request, [(fact_id, COPY_FIELD, dict(copy), None)])
-    ctx.vault.discard(op)
+    _remove(ctx, path, file.data)
 
 
-def _take(ctx: SyncContext, path: VaultPath, sha: str) -> str:
-    """Take a file out of the vault, and return under which name it is staged."""
+def _remove(ctx: SyncContext, path: VaultPath, data: bytes) -> None:
+    ctx.keep(data)
     op = f"copy-{ctx.clock.new_id()}"
-    ctx.vault.stage_removal(op, path, sha)
-    return op
+    ctx.vault.stage_removal(op, path, hashlib.sha256(data).hexdigest())
+    ctx.vault.discard(op)
 
 
 def undo_copies(
@@ -245,7 +251,7 @@ def _open_again(ctx: SyncContext, closed: Value) -> None:
 
 
 def _is_back(ctx: SyncContext, fact_id: str, sha: str) -> bool:
-    """Whether a copy is there that an undo put back."""
+    """Whether a copy is there that an undo put back, or that a crash kept from its removal."""
     entries = [x for x in ctx.archive.history(fact_id=fact_id) if x.field == COPY_FIELD]
     copies = [copy for x in entries for copy in (x.before, x.after) if isinstance(copy, dict)]
     return any(each["sha"] == sha and _unchanged(ctx, each) for each in copies)
