@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import vaultsync
 from tests.machines import configure_machine
+from tests.rerankers import write_cross_encoder
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import recall_from_index_files
+from vaultsync.backends.embedders import rerankers
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, VaultsyncError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
@@ -327,6 +329,19 @@ def test_the_doctor_says_why_there_is_no_embedder(
     assert why in said
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
     assert _checks(root)["embedder"][0]
+
+
+def test_the_doctor_says_what_reranks_hits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    assert "not reranked" in _checks(root)["reranker"][1]
+    folder = write_cross_encoder(root.parent / "tea-model")
+    configure_machine(root, f"reranker = 'local:{folder}'")
+    assert "tea-model" in _checks(root)["reranker"][1]
+    configure_machine(root, "reranker = 'local'")
+    monkeypatch.setattr(rerankers, "_CROSS_ENCODER_PACKAGE", "no_such_package")
+    ok, said = _checks(root)["reranker"]
+    assert not ok
+    assert "vaultsync[rerank]" in said
 
 
 @pytest.mark.parametrize("folder", ["Start here.md", "Start here.md/Index"])

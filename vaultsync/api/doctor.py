@@ -17,6 +17,7 @@ from vaultsync.errors import ConfigError, VaultsyncError
 from vaultsync.indexing.ports import Embedder
 from vaultsync.model.counts import count_noun
 from vaultsync.privacy.providers import providers
+from vaultsync.recall.ports import Reranker
 from vaultsync.settings import Settings
 from vaultsync.sync.report import DoctorCheck
 
@@ -37,6 +38,7 @@ def run_checks(services: Services, engine: Engine) -> tuple[DoctorCheck, ...]:
         _check("properties", lambda: check_property_types(settings), str),
         _check_redaction(settings),
         _check("embedder", lambda: services.embedder, _describe_embedder),
+        _check("reranker", lambda: services.reranker, _describe_reranker),
         DoctorCheck("engine", ok=True, message=f"the engine is {engine.lock.holder()}"),
     )
 
@@ -93,3 +95,9 @@ def _describe_embedder(embedder: Embedder | None) -> str:
     if embedder is None:
         return "no embedding model: only keyword search is available"
     return f"texts are embedded by {embedder.model}"
+
+
+def _describe_reranker(reranker: Reranker | None) -> str:
+    if reranker is None:
+        return "the hits of hybrid search are not reranked"
+    return f"the best hits of hybrid search are reranked by {reranker.model}"
