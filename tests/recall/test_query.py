@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.dates import TimeSpan, day_span
 from vaultsync.model.fact import Fact
+from vaultsync.model.schema import TYPES
 from vaultsync.recall.query import MAX_CHARS, parse_query
 
 TODAY = date(2026, 6, 30)  # a Tuesday
@@ -396,6 +397,25 @@ def test_a_set_may_leave_something_out(text: str) -> None:
     assert (set(asked.asked.types), asked.excluded) == EXCEPT[text]
     assert asked.is_set == bool(EXCEPT[text][0])
     assert not parse_query("tareas menos urgentes", today=TODAY).excluded
+
+
+EVERYTHING_BUT: dict[str, set[str]] = {
+    "everything except decisions": {"decision"},
+    "anything but tasks": {"task"},
+    "All but tasks and lessons": {"task", "lesson"},
+    "all facts other than lessons": {"lesson"},
+    "Show me everything besides people.": {"person"},
+    "alles außer Entscheidungen": {"decision"},
+    "tout sauf les décisions": {"decision"},
+    "todo excepto las tareas": {"task"},
+}
+
+
+@pytest.mark.parametrize("text", EVERYTHING_BUT)
+def test_everything_but_some_types_is_a_set(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert asked.asked.types == TYPES.keys() - EVERYTHING_BUT[text]
+    assert (asked.is_set, asked.excluded, asked.asked.state) == (True, "", "")
 
 
 LISTED: dict[str, str] = {

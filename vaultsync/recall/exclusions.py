@@ -1,4 +1,4 @@
-"""What a question leaves out: *decisions that are not about deposits*, *tasks except billing*.
+"""What a question leaves out: *tasks except billing*, *everything but tasks*.
 
 Loaded for questions with one of the words.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from vaultsync.indexing.language import ENGLISH, language_of
-from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.ports import IMPORTANT, NoteIndex
 from vaultsync.model.lazy_pattern import compiled, lazy_pattern
+from vaultsync.model.schema import TYPES
 from vaultsync.recall.asked_words import GENERIC, OTHER_QUESTION, AskedFor, function_words
 from vaultsync.recall.explanation import QueryTerms
 
@@ -23,7 +25,7 @@ _EXCEPT = lazy_pattern(
     r"|(?:without(?:\s+the)?\s+tag|sans\s+l['’]étiquette|sin(?:\s+la)?\s+etiqueta"
     r"|(?:without|ohne(?:\s+den)?(?:\s+Tag)?|sans|sin)(?=\s+[\"'“„«]?#))"
     r"|except(?:\s+(?:for|about|those\s+\w+))?|excluding|other\s+than|apart\s+from|besides"
-    r"|but\s+not(?:\s+(?:about|for|on|of))?"
+    r"|but\s+not(?:\s+(?:about|for|on|of))?|(?<=\ball )but|(?<=thing )but"
     r"|außer(?:\s+denen)?(?:\s+(?:zu[mr]?|für|über|bei|von))?|bis\s+auf|abgesehen\s+von"
     r"|(?:die\s+)?(?:nichts\s+mit|nicht\s+(?:zu[mr]|zu(?=\s+(?-i:[A-ZÄÖÜ]))|für|über|von|mit|bei))"
     r"|sauf|hors|hormis|à\s+part|excepté|à\s+l['’]exception|autres?\s+que"
@@ -39,6 +41,9 @@ _JAPANESE_EXCEPT = lazy_pattern(r"(?P<what>[^\s、。]{1,20}?)(?:以外|を除[�
 _ONLY_EXCEPT = (
     r"(?i:except|exclud|other\s+than|apart|besides|außer|abgesehen|sauf|hormis|salvo|aparte)"
 )
+_EVERYTHING = frozenset({"", "all", "anything", "todo"})
+"""What asks for everything before an exclusion, and otherwise for nothing, or for tasks. It is
+empty behind a request: *Show me everything besides people*."""
 _MAX_NOUNS = 2
 """Maximum number of words of what is listed, if it is no type: *vegan recipes*."""
 _OR = lazy_pattern(r"(?i),|\b(?:and|or|nor|und|oder|noch|et|ou|ni|y|o)\b")
@@ -88,24 +93,41 @@ def _is_list(rest: str, sign: str) -> bool:
     )
 
 
-def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> tuple[str, str]:
-    """A question for facts of a type or a tag without what it excludes; empty if nothing is."""
+class Exclusion(NamedTuple):
+    """A question without what it excludes."""
+
+    question: str
+    excluded: str = ""
+    """The words of a topic that it excludes."""
+    types: frozenset[str] = frozenset()
+    """The other types, if it asks for everything except some types."""
+
+
+def without_exclusion(question: str, asked_of: Callable[[str], AskedFor]) -> Exclusion:
+    """A question for facts of a type or a tag, or for all facts, without what it excludes."""
     spaced = " ".join(question.split())  # the pattern takes long for many spaces
     if japanese := _JAPANESE_EXCEPT.match(spaced):
         rest = spaced[japanese.end() :]
-        return (rest, japanese["what"]) if asked_of(rest).types else (question, "")
+        return Exclusion(rest, japanese["what"]) if asked_of(rest).types else Exclusion(question)
+    spaced = f" {spaced}"
     found = _EXCEPT.search(spaced)
-    rest = spaced[: found.start()].rstrip(" ,") if found else ""
     if not found:
-        return question, ""
+        return Exclusion(question)
+    rest = spaced[1 : found.start()].rstrip(" ,")
+    if rest.lower() in _EVERYTHING:
+        rest = "everything"
     asked, sign = asked_of(rest), spaced[found.start() : found.start("what")]
+    if asked == AskedFor(order=IMPORTANT):
+        others = asked_of(found["what"])
+        if others.types and not others.topic:
+            return Exclusion(rest, types=frozenset(TYPES) - others.types)
     is_of_tag = "tag" in sign or "#" in found["what"]
     is_set = asked.types or (is_of_tag and asked.order and not asked.topic)  # *notes not tagged …*
     if not (is_set or _is_list(rest, sign)):
-        return question, ""
+        return Exclusion(question)
     # *Tasks not in progress* and *tasks except overdue ones* are those in another state.
     for denied in (question, f"{rest} not {found['what']}"):
         asked = asked_of(denied)
         if asked.state and not asked.topic:
-            return denied, ""
-    return rest, found["what"]
+            return Exclusion(denied)
+    return Exclusion(rest, found["what"])

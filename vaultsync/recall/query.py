@@ -232,7 +232,19 @@ _ASIDE = (
 """Phrases of a question about the conversation, and about the form of the answer."""
 _EXCLUSION_SIGNS = (
     *("not ", "n't", "n’t", "except", "exclu", "other than", "apart from", "besides", "außer"),
-    *("bis auf", "abgesehen", "nicht ", "sauf", "hors", "hormis", "à part", "pas ", "excepto"),
+    *(
+        "thing but ",
+        "all but ",
+        "bis auf",
+        "abgesehen",
+        "nicht ",
+        "sauf",
+        "hors",
+        "hormis",
+        "à part",
+        "pas ",
+        "excepto",
+    ),
     *("salvo", "menos", "aparte", " no ", "autre", "excepción", "contar", "nichts ", "unrelated"),
     *("without", "ohne ", "sans ", "sin ", "以外", "を除"),
 )
@@ -434,17 +446,19 @@ def parse_query(
     question = text_without_filters[request.end() :] if request else text_without_filters
     if without_asides := _without_asides(question):
         text_without_filters = question = without_asides
-    excluded = ""
+    excluded, beside = "", frozenset[str]()
     if any(map(question.lower().__contains__, _EXCLUSION_SIGNS)):
         from vaultsync.recall.exclusions import without_exclusion  # noqa: PLC0415 - few questions
 
-        question, excluded = without_exclusion(
+        question, excluded, beside = without_exclusion(
             question, lambda x: _asked_of(_named_times(x, today), filters)[0]
         )
     is_past = request is not None and "happen" in request[0].lower()
     times = _named_times(question, today, is_past=is_past)
     asked, hinted_tiers = _asked_of(times, filters)
-    if asked.types and not times.span:
+    if beside:
+        asked = structs.replace(asked, types=beside, hinted_types=beside)
+    elif asked.types and not times.span:
         times, asked = _beside_type(question, times, asked, filters, today)
     is_due = False
     if asked.types & WITH_STATE or mentions_to_dos(question):
