@@ -399,6 +399,25 @@ def test_a_set_may_leave_something_out(text: str) -> None:
     assert not parse_query("tareas menos urgentes", today=TODAY).excluded
 
 
+SLASHED: dict[str, tuple[str, str | None] | None] = {
+    "decisions on 2026/06/05": ("2026-06-05", "2026-06-06"),
+    "decisions on 6/15/2026": ("2026-06-15", "2026-06-16"),
+    "decisions since 15/06/2026": ("2026-06-15", None),
+    "décisions du 06/05/2026": ("2026-05-06", "2026-05-07"),
+    "decisions on 06/06/2026.": ("2026-06-06", "2026-06-07"),
+    "decisions from 2026/06/01 to 2026/06/05": ("2026-06-01", "2026-06-06"),
+    "decisions on 06/05/2026": None,
+    "decisions on 31/31/2026": None,
+}
+
+
+@pytest.mark.parametrize("text", SLASHED)
+def test_a_date_with_slashes_is_read_unless_it_may_be_two_days(text: str) -> None:
+    asked, days = parse_query(text, today=TODAY), SLASHED[text]
+    assert asked.hinted_span == (TimeSpan(*days) if days else None)
+    assert asked.is_set == bool(days)
+
+
 EVERYTHING_BUT: dict[str, set[str]] = {
     "everything except decisions": {"decision"},
     "anything but tasks": {"task"},

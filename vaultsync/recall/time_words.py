@@ -135,6 +135,7 @@ def _date_pattern(words: _DateWords, how: str) -> str:
         # Two days need no preposition: *3-5 March*.
         rf"(?:\b(?P<how>{how})\s+{article}|(?<![\w.,:-])(?=(?:(?:{month})\s+)?\d{{1,2}}{ending}{joint}\d))"
         rf"(?:(?P<iso>{ISO_DAY})"
+        r"|(?P<slashed>\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4})(?![\w/]|\.\w)"
         rf"|(?P<day4>\d{{1,2}})\.\s?(?P<month4>\d{{1,2}})\.(?:\s?(?P<year5>(?:19|20)\d{{2}})|(?!\d))"
         rf"|(?:(?P<begin>\d{{1,2}}){ending}{joint})?"
         rf"(?P<day>\d{{1,2}}){ending}\s+(?:of\s+|de\s+)?(?P<month>{month})"
@@ -207,7 +208,8 @@ def bare_date(text: str, today: date) -> TimeSpan | None:
     if unit := _UNIT_OF_PERIOD.get(text):
         named = relative_span(f"this {unit}", today)
         return named.span if named else None
-    for dated in (f"in {text}", f"en {text}"):
+    # Behind *en*, *06/05/2026* is a day in May; without a word, it may be one in June.
+    for dated in (f"in {text}", f"en {text}")[: 1 if "/" in text else 2]:
         named = dated_span(dated, today)
         if named and named.end == len(dated):
             return named.span
@@ -357,6 +359,10 @@ def _days(
     """The first day of a date, and the day after its last; None if it is not a date."""
     if match["iso"]:
         return day_span(match["iso"])
+    if match["slashed"]:
+        # *In*, which `bare_date()` adds, is also German.
+        is_english = words is DATES[0] or match["how"].lower() == "in"
+        return _slashed_day(match["slashed"], is_english=is_english)
     if match["year4"]:
         return days_between(int(match["year4"]), None, None)
     if match["day4"]:
@@ -385,6 +391,21 @@ def _days(
     days = days_between(year, month, int(day) if day else None)
     end = match["day"] if match["begin"] else match["end"]
     return _until_day(days, end) if days and end else days
+
+
+def _slashed_day(written: str, *, is_english: bool) -> tuple[str, str] | None:
+    """The day of *2026/06/15*, *15/06/2026* or *6/15/2026*.
+
+    None in English if it may be two days, such as *06/05/2026*: there, both orders are common.
+    """
+    first, second, third = map(int, written.split("/"))
+    if written.index("/") == len("2026"):
+        return days_between(first, second, third)
+    if second > len(MONTHS):
+        return days_between(third, first, second)
+    if is_english and first != second and first <= len(MONTHS):
+        return None
+    return days_between(third, second, first)
 
 
 def _day_alone(day: int, today: date, *, is_near: bool) -> tuple[str, str] | None:
