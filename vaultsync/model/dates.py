@@ -105,11 +105,11 @@ def find_all(pattern: str, text: str, *required: str) -> Iterator[re.Match[str]]
 RELATIVE_SIGNS: Sequence[tuple[str, ...]] = (
     (
         *("today", "yesterday", "this", "last", "past", "previous", "ago", "tomorrow", "next"),
-        *("tonight", "coming"),
+        *("tonight", "coming", "older"),
     ),
     (
         *("heute", "gestern", "diese", "letzte", "vorige", "vergangene", "nächste"),
-        *("vor ", "kommende", "morgen"),
+        *("vor ", "kommende", "morgen", "älter"),
     ),
     ("aujourd", "hier", "demain", "cet", "ce ", "derni", "pass", "procha", "il y a"),
     ("hoy", "ayer", "este", "esta", "pasad", "últim", "próxim", "que viene", "hace", "mañana"),

@@ -36,7 +36,9 @@ _RELATIVE: Sequence[str] = (
     (  # English
         r"\b(?:(?P<when>today|yesterday|tomorrow|tonight|this\s+(?:morning|afternoon|evening)"
         r"|last\s+night)"
-        rf"|(?P<ago>{_NUMBERS[0]}|{_SOME})\s+(?P<units2>day|week|month|year)s?\s+ago"
+        rf"|(?P<over>(?:more\s+than|over)\s+)?(?P<ago>{_NUMBERS[0]}|{_SOME})\s+"
+        r"(?P<units2>day|week|month|year)s?\s+ago"
+        rf"|older\s+than\s+(?P<older>{_NUMBERS[0]})\s+(?P<units4>day|week|month|year)s?"
         r"|(?:(?:in\s+)?the\s+)?"
         # The last day of school, or to pay, may be any.
         r"(?P<which>this|last(?!\s+(?:day\s+to|\w+\s+of)\b)|past|previous|next)"
@@ -50,8 +52,9 @@ _RELATIVE: Sequence[str] = (
         # In lower case, the noun is an adverb: "am Morgen" is every morning.
         r"\b(?:(?P<when>heute|gestern|\Amorgen"
         r"|(?-i:(?<!heute )(?<!gestern )(?<!am )(?<!guten )(?<!jeden )morgen))"
-        rf"|vor\s+(?P<ago>{_NUMBERS[1]}|paar)\s+"
+        rf"|vor\s+(?P<over>(?:mehr\s+als|über)\s+)?(?P<ago>{_NUMBERS[1]}|paar)\s+"
         r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
+        rf"|älter\s+als\s+(?P<older>{_NUMBERS[1]})\s+(?P<units4>tag|woche|monat|jahr)(?:e?n?)"
         r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
         r"(?P<unit>tag|woche|monat|jahr)(?:e?s)?"
         rf"|(?:in\s+den\s+)?(?:letzten|vergangenen)\s+(?P<count>{_NUMBERS[1]}|paar)\s+"
@@ -61,7 +64,7 @@ _RELATIVE: Sequence[str] = (
     ),
     (  # French
         r"\b(?:(?P<when>aujourd['’]hui|hier|demain)"
-        rf"|il\s+y\s+a\s+(?P<ago>{_NUMBERS[2]})\s+"
+        rf"|il\s+y\s+a\s+(?P<over>plus\s+d['’]?e?\s*)?(?P<ago>{_NUMBERS[2]})\s+"
         r"(?P<units2>jour|semaine|mois|année|an)s?"
         r"|(?P<which>cet?(?:te)?)\s+(?P<unit>jour|semaine|mois|année)"
         r"|(?:(?:la|le)\s+|l['’])?(?P<next>jour|semaine|mois|année|an)\s+prochaine?"
@@ -74,7 +77,7 @@ _RELATIVE: Sequence[str] = (
     (  # Spanish
         r"\b(?:(?P<when>hoy|ayer|esta\s+(?:mañana|tarde|noche)"
         r"|(?<!la )(?<!una )(?<!cada )(?<!esta )(?<!pasado )(?<!de )mañana)"
-        rf"|hace\s+(?P<ago>{_NUMBERS[3]})\s+"
+        rf"|hace\s+(?P<over>más\s+de\s+)?(?P<ago>{_NUMBERS[3]})\s+"
         r"(?P<units2>día|semana|mes|año)(?:es|s)?"
         r"|(?P<which>est[ea])\s+(?P<unit>día|semana|mes|año)"
         r"|(?:(?:el|la)\s+)?(?:(?P<next>día|semana|mes|año)\s+que\s+viene"
@@ -88,7 +91,7 @@ _RELATIVE: Sequence[str] = (
     ),
     (  # Japanese
         r"(?P<when>今日|本日|昨日|明日)"
-        rf"|(?P<ago>\d{{1,3}}|{JAPANESE_NUMBER})\s*(?P<units2>日|週|か月|ヶ月|年)間?前"
+        rf"|(?P<ago>\d{{1,3}}|{JAPANESE_NUMBER})\s*(?P<units2>日|週|か月|ヶ月|年)間?(?P<over>以上)?前"
         r"|来(?P<next>週|月|年)"
         r"|(?P<which>今)(?P<unit>週|月|年)|(?:先(?P<last>週|月)|[去昨](?P<last2>年))"
         rf"|(?:この|過去)\s*(?P<count>\d{{1,3}}|{JAPANESE_NUMBER})\s*(?P<units>日|週|か月|ヶ月|年)間?"
@@ -143,6 +146,8 @@ class _RelativeDate(Struct, frozen=True):
     end: int
     ago: int = 0
     """How many units ago it is; 0 for none."""
+    is_older: bool = False
+    """Whether it is all the time before that: *more than a week ago*."""
     length: int = 0
     """How many units it lasts up to now; 0 for none."""
     coming: int = 0
@@ -173,7 +178,8 @@ def _relative_date(text: str) -> _RelativeDate | None:
         _UNIT_WORDS[next(parts[name] for name in _UNIT_GROUPS if name in parts)],
         1 if is_next else 0 if which.startswith(_THIS) else -1,
         *match.span(),
-        ago=number_of(parts["ago"]) if "ago" in parts else 0,
+        ago=number_of(ago) if (ago := parts.get("ago") or parts.get("older")) else 0,
+        is_older="over" in parts or "older" in parts,
         length=number_of(parts["count"]) if "count" in parts else 0,
         coming=number_of(parts["coming"]) if "coming" in parts else 0,
         is_up_to_now=bool(_UP_TO_NOW.search(match[0])),
@@ -192,6 +198,8 @@ def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan
     if found.coming:
         last = days_after(today, days * found.coming)
         span = TimeSpan(today.isoformat(), next_day(last))
+    elif found.is_older:
+        span = TimeSpan(until=days_after(today, -days * found.ago).isoformat())
     elif found.ago:
         # What was two weeks ago was not fourteen days ago exactly.
         day, around = days_after(today, -days * found.ago), days // 2
@@ -223,7 +231,7 @@ def _calendar_days(found: _RelativeDate, today: date) -> tuple[str, str]:
     ).isoformat()
 
 
-_UNIT_GROUPS = ("unit", "units", "units2", "units3", "last", "last2", "next", "next2")
+_UNIT_GROUPS = ("unit", "units", "units2", "units3", "units4", "last", "last2", "next", "next2")
 _LONGEST: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 31, "year": 366})
 """Unit -> days after which another one has begun."""
 
@@ -285,7 +293,7 @@ def relative_days(text: str, today: date) -> tuple[str, str] | None:
     """
     text = text.strip().replace("-", " ")
     found = _relative_date(text)
-    if found is None or (found.begin, found.end) != (0, len(text)):
+    if found is None or found.is_older or (found.begin, found.end) != (0, len(text)):
         return None
     if found.coming:
         return today.isoformat(), next_day(days_after(today, _DAYS[found.unit] * found.coming))
