@@ -95,6 +95,7 @@ def test_as_of_a_date_is_its_last_moment_and_never_the_future(text: str) -> None
     [
         *("someday", "x yesterday", "yesterday x", "20260", "2026-02-30", "2026-13", "last"),
         *("2026-02-14x", "2026-02-14T25:00", "d", "7", "7 d", "-7d", "7h", "1234d", "mon", "day"),
+        *("older than a week", "more than a week ago"),
     ],
 )
 def test_what_is_no_date_is_refused_everywhere(text: str) -> None:
