@@ -266,6 +266,11 @@ def test_words_hint_at_types_and_tiers() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *(
+            "What did I write yesterday?",
+            "what was added this week",
+            "Qu'est-ce que j'ai noté hier ?",
+        ),
         *("What decisions did we make?", "type:lesson", "since:2026-03", "tag:ops"),
         *("What happened last week?", "our last decision", "What is due in September?"),
         *("What happened in the last two weeks?", "Was ist letzte Woche passiert?"),
@@ -296,6 +301,7 @@ def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
     [
         *("", "decided", "What did we decide about tides?", "type:lesson tides"),
         *('type:lesson "a phrase"', "What happened to the pier last week?", "berths"),
+        *("What was added to the menu last week?", "How do we write tests?"),
         *("What do we do in the evening?", "evening", "decisions on Monday meetings", "new berths"),
     ],
 )
