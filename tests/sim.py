@@ -214,7 +214,10 @@ class SimVault(Disk):
     def write_meta(self, path: VaultPath, data: bytes) -> bool:
         self._begin("write_meta")
         self._check_derived(path)
-        if path in self.names and self.names[path].data == data:
+        inode = self.names.get(path)
+        if inode and inode.kind == "a folder":
+            raise errors.NotRegularFileError(path, inode.kind)
+        if inode and inode.data == data:
             return False
         self._spend(data, instead_of=path)
         self._set({path: self._new(data)})

@@ -18,7 +18,7 @@ from tests.world import World, die
 from vaultsync.api.derived_data import DerivedParts, is_derived_current, update_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
-from vaultsync.errors import EmbedderError, IndexBusyError
+from vaultsync.errors import EmbedderError, IndexBusyError, NotRegularFileError
 from vaultsync.index_files.service import TableInputs
 from vaultsync.indexing.embedding_texts import EmbeddingCost
 from vaultsync.links import index_sync
@@ -191,6 +191,7 @@ def test_an_unavailable_store_leaves_all_as_it_was(world: World, derived: Derive
     ("error", "why"),
     [
         (IndexBusyError("another process writes"), "another process writes"),
+        (NotRegularFileError(".index/x.md", "a folder"), ".index/x.md: is a folder, not a file"),
         (OSError(28, "the disk is full"), "cannot be written: the disk is full"),
     ],
 )

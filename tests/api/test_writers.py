@@ -177,3 +177,21 @@ def test_a_daemon_is_not_waited_for(memory: Memory, waits: list[float]) -> None:
         with pytest.raises(EngineBusyError):
             memory.sync()
     assert waits == []
+
+
+def test_a_fact_is_remembered_although_a_folder_is_in_place_of_the_summary(
+    memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    summary = memory.settings.root / ".meta" / "sync-state.json"
+    summary.mkdir()
+    fact = memory.remember("The crane lifts ten tonnes.")
+    memory.close()
+    (warned,) = (each for each in caplog.records if each.levelname == "WARNING")
+    assert "sync-state.json: is a folder, not a file" in warned.getMessage()
+    assert "move or rename it" in warned.getMessage()
+    summary.rmdir()
+    root, state = memory.settings.root, memory.settings.state_dir.parent
+    with vaultsync.open(str(root), state_dir=str(state)) as again:
+        assert again.get(fact.id).path == fact.path
+        again.sync()
+        assert again.verify().equal

@@ -555,6 +555,12 @@ def test_a_deleted_staging_folder_is_made_again_and_no_link(root: Path, vault: V
         vault.stage("op", b"text")
     assert list((root.parent / "elsewhere").iterdir()) == []
 
+    (root / STAGING).unlink()
+    (root / STAGING).write_bytes(b"a file")
+    with pytest.raises(errors.UnsafePathError, match="staging is a file, not a folder"):
+        vault.stage("op", b"text")
+    assert (root / STAGING).read_bytes() == b"a file"
+
 
 def link_aside(staged: EntryAt, note: EntryAt) -> None:
     assert syscalls._link(note, syscalls.aside_name(staged))

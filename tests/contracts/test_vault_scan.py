@@ -7,7 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.worlds import VAULT_ID, World, sha
-from vaultsync.errors import UnreadableNoteError, UnsafePathError, VaultMissingError
+from vaultsync.errors import (
+    NotRegularFileError,
+    UnreadableNoteError,
+    UnsafePathError,
+    VaultMissingError,
+)
 from vaultsync.model.file_names import CONFLICT_COPIES, ConflictCopyName
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Vault
@@ -293,6 +298,16 @@ def test_derived_files_are_written_whole_and_dropped(world: World, vault: Vault)
     vault.drop_meta(record)
     vault.drop_meta(record)
     assert world.content(record) is None
+    assert vault.ops() == []
+
+
+@pytest.mark.changes
+def test_a_folder_in_place_of_a_derived_file_is_left_alone(world: World, vault: Vault) -> None:
+    path = VaultPath(".meta/sync-state.json")
+    world.make_odd(path, "a folder")
+    with pytest.raises(NotRegularFileError, match=f"{path}: is a folder, not a file"):
+        vault.write_meta(path, b"{}")
+    assert vault.read_meta(path) is None
     assert vault.ops() == []
 
 

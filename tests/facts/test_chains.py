@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World
-from vaultsync.errors import FactNotFoundError
+from tests.world import World, die
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 
@@ -34,6 +34,29 @@ def test_an_older_version_whose_head_lives_stays_as_it_is(world: World) -> None:
     work.restore(world.ctx, old.id, agent="indy")
     assert world.fact(old.id).superseded_by_id == new.id
     assert work.forget(world.ctx, old.id, agent="indy").previous is None
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "the older version changes"])
+def test_the_head_is_forgotten_and_the_older_version_restored_in_one_write(
+    world: World, meanwhile: str
+) -> None:
+    old, new = chain(world)
+    if meanwhile == "nothing":
+        world.at("write", lambda: world.at("write", die))  # no second write
+    else:
+        world.others_write_first(old.id, times=1)
+    done = work.forget(world.ctx, new.id, agent="indy", restore_previous=True)
+    assert done.previous == old.id
+    assert not world.is_alive(new.id)
+    assert world.fact(old.id).superseded_by_id is None
+
+
+def test_a_head_is_not_forgotten_where_the_older_version_cannot_be_restored(world: World) -> None:
+    _, new = chain(world)
+    world.quiesce()
+    with world.outage(), pytest.raises(StoreUnavailableError):
+        work.forget(world.ctx, new.id, agent="indy", restore_previous=True)
+    assert world.archive.outbox() == []
 
 
 def test_restoring_the_head_hides_the_older_version_again(world: World) -> None:

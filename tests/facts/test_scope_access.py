@@ -70,6 +70,15 @@ def test_an_agent_does_not_bring_back_what_it_may_only_read(world: World) -> Non
     assert work.restore(limited(world), fact.id, agent=None).status == "active"
 
 
+def test_an_agent_forgets_no_version_whose_older_one_it_may_not_restore(world: World) -> None:
+    old = world.mirrored()
+    new = world.agent_remembers("Own.", agent="moss", scope="private-moss", supersedesId=old.id)
+    world.agent_updates(old.id, supersededById=new.id)
+    with pytest.raises(errors.ScopeDeniedError, match="team-core"):
+        work.forget(limited(world), new.id, agent="moss", restore_previous=True)
+    assert world.is_alive(new.id)
+
+
 @pytest.mark.parametrize("away", [False, True])
 def test_an_agent_moves_no_fact_out_of_its_reach(world: World, *, away: bool) -> None:
     own = work.remember(world.ctx, {"content": "Own."}, agent="indy")

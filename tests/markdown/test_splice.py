@@ -322,6 +322,74 @@ def test_an_edited_list_keeps_lines_of_its_other_items(value: list[Value], expec
     assert edited(note(TAGS), {"tags": value}).yaml == expected
 
 
+ORDERS = """orders: # of today
+  # the first
+  - name: tea  # green
+    qty: 2  # boxes
+    # not before noon
+    at: "12:30"
+  # the second
+  - name: milk
+    # which shelf
+    shelves:
+      - 3  # upper
+      - 4
+  # end
+z: 1
+"""
+FLOW = "orders:\n  # the first\n  - {name: tea, qty: 2}  # green\n  - &x milk\nz: 1\n"
+TEA, MILK = {"name": "tea", "qty": 2, "at": "12:30"}, {"name": "milk", "shelves": [3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([TEA, {**MILK, "shelves": [3]}], ORDERS.replace("      - 4\n", "")),
+        ([{**TEA, "qty": 3}, MILK], ORDERS.replace("qty: 2", "qty: 3")),
+        (
+            [{**TEA, "qty": 3, "new": "x"}, MILK],
+            ORDERS.replace("qty: 2", "qty: 3").replace(
+                '    at: "12:30"\n', '    at: "12:30"\n    new: x\n'
+            ),
+        ),
+        ([TEA, MILK, {"name": "ale"}], ORDERS.replace("  # end", '  - {"name": "ale"}\n  # end')),
+        (
+            [MILK],
+            ORDERS[: ORDERS.index("  - name: tea")] + ORDERS[ORDERS.index("  # the second") :],
+        ),
+        (
+            ["a", TEA],
+            "".join(ORDERS.partition("\n")[:2])
+            + "  - a\n"
+            + ORDERS.partition("\n")[2].replace(
+                ORDERS[ORDERS.index("  - name: milk") : ORDERS.index("  # end")], ""
+            ),
+        ),
+        ([{"name": "milk", "shelves": None}], None),
+        (["x"], None),
+    ],
+)
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_an_edited_list_of_maps_keeps_its_comments(
+    value: list[Value], expected: str | None, eol: str
+) -> None:
+    parts = split_frontmatter(note(ORDERS).text.replace("\n", eol))
+    yaml = edited(parts, {"orders": value}).yaml
+    assert read_properties(split_frontmatter(f"---{eol}{yaml}---{eol}"), PATH)["orders"] == value
+    if expected is not None:
+        assert yaml == expected.replace("\n", eol)
+    assert yaml.count("#") >= 4
+
+
+def test_items_of_a_list_that_are_no_lines_of_their_own_are_written_again() -> None:
+    yaml = edited(note(FLOW), {"orders": [{"name": "tea", "qty": 3}, "milk"]}).yaml
+    expected = FLOW.replace("{name: tea, qty: 2}  # green", '{"name": "tea", "qty": 3}')
+    assert yaml == expected
+
+    tall = "k:\n  - 1\n  - |+\n    a\n\n\n# left\nz: 1\n"
+    assert edited(note(tall), {"k": ["a\n\n\n"]}).yaml.endswith("# left\nz: 1\n")
+
+
 item_lines = st.lists(
     st.tuples(
         st.sampled_from(["a", "b", "c", "d e", "1", "'q # r'", '"s"', "t:u", "-v"]),

@@ -33,7 +33,7 @@ from vaultsync.observations.observation_lists import (
 from vaultsync.observations.processing import ProcessReport, expanded, process
 from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import observe
-from vaultsync.operations.maintain import run_maintenance
+from vaultsync.operations.maintain import maintain_facts_in_steps
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.report import ObservationCounts
 
@@ -192,7 +192,7 @@ def test_background_that_waited_long_can_be_seen_before_it_expires(world: World)
     _process(world, BACKGROUND)
     for days, is_alive in ((0, True), (55, True), (2, False)):
         world.clock.advance(days * 86_400)
-        finish(run_maintenance(world.ctx, max_delete=1))
+        finish(maintain_facts_in_steps(world.ctx, max_delete=1))
         assert world.is_alive(fact.id) is is_alive
 
 
@@ -437,7 +437,7 @@ def test_maintenance_deletes_expired_background_that_no_person_edited(world: Wor
     world.quiesce()
     world.clock.advance(57 * 24 * 3600)
 
-    finish(run_maintenance(world.ctx, max_delete=5))
+    finish(maintain_facts_in_steps(world.ctx, max_delete=5))
 
     assert world.is_alive(kept.id)
     assert not world.is_alive(gone.id)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.doubles.store import MemoryStore
-from tests.world import World
+from tests.world import World, die
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.steps import finish
-from vaultsync.operations.maintain import full_compare, run_maintenance
+from vaultsync.operations.maintain import full_compare, maintain_facts_in_steps
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.report import Report
 
@@ -34,7 +34,7 @@ def _titles(world: World) -> set[str]:
 
 def _maintain(world: World, **more: object) -> Report:
     world.clock.advance(5)
-    return finish(run_maintenance(world.ctx, **more))  # type: ignore[arg-type]
+    return finish(maintain_facts_in_steps(world.ctx, **more))  # type: ignore[arg-type]
 
 
 def test_faded_facts_are_deleted_with_their_notes_until_that_is_undone() -> None:
@@ -55,6 +55,19 @@ def test_faded_facts_are_deleted_with_their_notes_until_that_is_undone() -> None
     world.assert_at_rest()
     assert _titles(world) == {"Old", "New"}
     assert sum("old-" in path for path in world.vault.names) == 2
+
+
+@pytest.mark.parametrize("step", [14, 24, 38, 40, 41])
+def test_maintenance_that_was_killed_is_finished_by_the_next(step: int) -> None:
+    """At these steps the facts, one of the notes, both, or the report are written."""
+    world = an_old_world()
+    world.at("", die, number=step)
+    with pytest.raises(KeyboardInterrupt):
+        _maintain(world)
+    world.quiesce()
+    _maintain(world)
+    assert _titles(world) == {"New"}
+    world.assert_at_rest()
 
 
 def _loses(store: MemoryStore, fact_id: str) -> None:

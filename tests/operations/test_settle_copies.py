@@ -6,14 +6,15 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from tests.sim import SimVault
 from tests.world import World, notice
-from vaultsync.errors import RevisionMismatchError, UsageError
+from vaultsync.errors import NoteChangedError, ReadOnlyNoteError, RevisionMismatchError, UsageError
 from vaultsync.facts.service import history
 from vaultsync.model.file_names import CONFLICT_COPIES, LIKELY_COPIES, ConflictCopyName
 from vaultsync.model.paths import VaultPath
-from vaultsync.operations.settle_copies import open_copies, settle_copy, undo_copies
+from vaultsync.operations.settle_copies import COPY_DECISIONS, open_copies, settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage.archive import COPY_FIELD
+from vaultsync.storage.archive import COPY_FIELD, RunRecord
 from vaultsync.sync.report import counted
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -200,6 +201,45 @@ def test_a_copy_that_is_kept_is_a_note_of_its_own() -> None:
     new = [each for each in world.store.iter_facts() if each.id not in before]
     assert any("at noon" in each.content for each in new)
     assert world.content() == LINES
+
+
+def assert_nothing_is_logged(world: CopyWorld, runs: list[RunRecord]) -> None:
+    assert len(world.notes()) == 2
+    assert world.archive.runs(limit=9) == runs
+    assert all(each.field != COPY_FIELD for each in history(world.ctx, world.fact_id, agent=None))
+
+
+@pytest.mark.parametrize("take", COPY_DECISIONS)
+def test_of_a_copy_that_cannot_be_removed_no_removal_is_logged(take: str) -> None:
+    world = CopyWorld()
+    runs = world.archive.runs(limit=9)
+    world.vault.make_read_only(world.copy)
+    with pytest.raises(ReadOnlyNoteError):
+        world.settles(take)
+    assert_nothing_is_logged(world, runs)
+    world.vault.make_writable(world.copy)
+    world.settles(take)
+    assert not world.there()
+
+
+@pytest.mark.parametrize("take", ["merge", "drop"])
+def test_a_copy_that_is_saved_while_it_is_settled_stays(
+    take: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = CopyWorld()
+    runs = world.archive.runs(limit=9)
+
+    def saves(_: SimVault, path: str) -> None:
+        monkeypatch.undo()
+        world.person_edits(path, "at dawn", "at noon")
+
+    monkeypatch.setattr(SimVault, "check_writable", saves)
+    with pytest.raises(NoteChangedError):
+        world.settles(take)
+    assert "at noon" in world.text(world.copy)
+    assert_nothing_is_logged(world, runs)
+    world.settles(take)
+    assert not world.there()
 
 
 def test_what_is_no_copy_or_changes_meanwhile_stays() -> None:

@@ -20,7 +20,7 @@ from vaultsync.model.steps import finish
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import NOTES_PER_FSYNC, adopt_notes
-from vaultsync.operations.maintain import run_maintenance
+from vaultsync.operations.maintain import maintain_facts_in_steps
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.undo import undo_run
@@ -102,6 +102,20 @@ def test_a_property_may_be_called_like_an_event_of_the_history(world: World, nam
         assert [(x.before, x.after) for x in last] == [(mine, "yours"), ("yours", "theirs")]
     (past,) = past_facts(world.ctx, at, agent=None).ctx.store.iter_facts()
     assert past.properties == {}
+
+
+def test_a_change_that_an_editor_saved_an_old_text_over_is_restored(world: World) -> None:
+    """Nobody can tell it from a note whose user prefers the old text, so it is no conflict."""
+    fact = world.mirrored()
+    old = world.note(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    world.person_writes(world.path(fact.id), old.replace(ALPHA, PERSONS_ALPHA))
+    saved = world.sync()
+    assert (saved.attention, world.conflicts()) == ([], [])
+    assert world.fact(fact.id).content == fact.content.replace(ALPHA, PERSONS_ALPHA)
+    _undo(world, saved.run)
+    assert world.fact(fact.id).content == AGENTS
 
 
 def test_what_was_changed_since_stays(world: World) -> None:
@@ -235,10 +249,10 @@ def test_undo_restores_a_deleted_fact_unless_it_is_restored(world: World, conten
 def test_an_expired_fact_whose_deletion_was_undone_is_not_deleted_again(world: World) -> None:
     fact = world.mirrored(expiresAt=time_text(world.clock.now()))
     world.mirrored("Stays.", title="A bystander")
-    run = finish(run_maintenance(world.ctx, max_delete=1)).run
+    run = finish(maintain_facts_in_steps(world.ctx, max_delete=1)).run
     assert not world.is_alive(fact.id)
     _undo(world, run)
-    assert finish(run_maintenance(world.ctx, max_delete=1)).quiet
+    assert finish(maintain_facts_in_steps(world.ctx, max_delete=1)).quiet
     assert world.fact(fact.id).expires_at is None
 
 

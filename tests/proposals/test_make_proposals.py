@@ -10,7 +10,13 @@ from vaultsync.model.steps import finish
 from vaultsync.notes.proposal_note import ACCEPTED
 from vaultsync.operations.undo import undo_run
 from vaultsync.proposals.answer_counts import MIN_ANSWERS, answer_counts, count_answers
-from vaultsync.proposals.make_proposals import AUTO, OFF, PROPOSE, MadeProposals, make_proposals
+from vaultsync.proposals.make_proposals import (
+    AUTO,
+    OFF,
+    PROPOSE,
+    MadeProposals,
+    make_proposals_in_steps,
+)
 from vaultsync.proposals.producers import PRODUCERS
 from vaultsync.proposals.service import accept_proposals, find_proposal
 
@@ -23,7 +29,7 @@ class RuleWorld(ProposalWorld):
     ) -> MadeProposals:
         modes = dict.fromkeys(PRODUCERS, OFF) | {kind: mode}
         self.clock.advance(1)
-        return finish(make_proposals(self.ctx, modes, dry_run=dry_run))
+        return finish(make_proposals_in_steps(self.ctx, modes, dry_run=dry_run))
 
     def twins(self, number: int = 1) -> None:
         for n in range(number):
@@ -108,7 +114,7 @@ def test_auto_accepts_at_once_and_can_be_undone(world: RuleWorld) -> None:
 
 def test_what_is_accepted_at_once_does_not_wait_for_other_kinds(world: RuleWorld) -> None:
     world.twins()
-    steps = make_proposals(world.ctx, dict.fromkeys(PRODUCERS, AUTO))
+    steps = make_proposals_in_steps(world.ctx, dict.fromkeys(PRODUCERS, AUTO))
     while not world.archive.proposals(settled=True):
         next(steps)
     steps.close()  # the daemon ends
@@ -132,7 +138,7 @@ def test_a_note_for_a_name_is_made_where_the_facts_are(world: RuleWorld) -> None
         world.agent_remembers(each.content, entities=["Pier Box"])
     world.sync()
     modes = dict.fromkeys(PRODUCERS, OFF) | {"link": PROPOSE}
-    assert finish(make_proposals(world.ctx, modes)).proposed == {"link": 1}
+    assert finish(make_proposals_in_steps(world.ctx, modes)).proposed == {"link": 1}
     (path,) = world.review_notes()
     assert path == f"{SCOPE}/proposals/create-a-note-for-pier-box.proposal.md"
     (record,) = world.archive.proposals()

@@ -74,6 +74,19 @@ def test_a_ticked_box_accepts_and_its_run_can_be_undone(world: ProposalWorld) ->
     world.assert_at_rest()
 
 
+def test_what_was_undone_can_be_accepted_again(world: ProposalWorld) -> None:
+    fact, made = world.better()
+    done = accept_proposals(world.ctx, [made])
+    (accepted,) = world.archive.proposals(settled=True)
+    assert accept_proposals(world.ctx, [accepted]).run is None  # it is still applied
+    undo_run(world.ctx, str(done.run))
+    again = accept_proposals(world.ctx, [accepted])
+    assert again.run not in (None, done.run)
+    assert [(x.outcome, x.run) for x in again.proposals] == [("accepted", again.run)]
+    assert world.fact(fact.id).title == "A better title"
+    world.assert_at_rest()
+
+
 @pytest.mark.parametrize("how", ["tick", "delete"])
 def test_a_rejected_proposal_is_not_made_again(world: ProposalWorld, how: str) -> None:
     change = world.change(world.mirrored(), title="A better title")
@@ -266,6 +279,12 @@ def test_a_proposal_may_make_change_and_delete_facts_at_once(world: ProposalWorl
     undo_run(world.ctx, str(done.run))
     assert world.fact(gone.id).content
     assert not world.is_alive(new.fact_id)
+    world.assert_at_rest()
+    for outcome in ("", "accepted"):  # a fact to be deleted is shown again after any change
+        (shown,) = accept_proposals(world.ctx, world.archive.proposals(settled=True)).proposals
+        assert shown.outcome == outcome
+    assert not world.is_alive(gone.id)
+    assert world.is_alive(new.fact_id)
     world.assert_at_rest()
 
 

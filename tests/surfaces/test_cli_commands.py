@@ -431,6 +431,9 @@ CASES = {
     "a proposal that was accepted before": case(
         f"proposals reject {PROPOSAL.id}", reject_proposals=SettledProposals((SETTLED_PROPOSAL,))
     ),
+    "a proposal that is accepted twice": case(
+        f"proposals accept {PROPOSAL.id}", accept_proposals=SettledProposals((SETTLED_PROPOSAL,))
+    ),
     "a kind of proposals is rejected": case(
         "proposals reject --kind duplicates", proposals=(PROPOSAL,)
     ),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
 from tests.world import ALPHA, LINES, World, notice, refuse
-from vaultsync.errors import UnsafePathError
+from vaultsync.errors import NotRegularFileError, UnsafePathError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
@@ -103,14 +103,25 @@ def _ignored() -> None:
     raise UnsafePathError("x.conflict.md", "it is ignored", hint="see `ignore`")
 
 
-@pytest.mark.parametrize(("act", "hint"), [(refuse, "permissions"), (_ignored, "see `ignore`")])
+def _occupied() -> None:
+    raise NotRegularFileError(".meta/conflicts/x.json", "a folder")
+
+
+@pytest.mark.parametrize(
+    ("step", "act", "hint"),
+    [
+        ("create", refuse, "permissions"),
+        ("create", _ignored, "see `ignore`"),
+        ("write_meta", _occupied, "move or rename it"),
+    ],
+)
 def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other(
-    world: World, act: Callable[[], None], hint: str
+    world: World, step: str, act: Callable[[], None], hint: str
 ) -> None:
     fact, other = world.mirrored(), world.mirrored("Other.", title="Other")
     _dispute(world, fact)
     world.person_edits(other, "Other.", "Changed.")
-    world.at("create", act)
+    world.at(step, act)
     assert hint in notice(world.sync(), "not_written").hint
     assert world.fact(other.id).content == "Changed."
     assert AGENTS in world.everything_kept()

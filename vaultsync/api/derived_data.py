@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vaultsync.backends.system.address_space import return_free_memory
-from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
@@ -149,7 +149,7 @@ def _failure(what: str, update: Callable[[], object]) -> str:
     """Run an update; returns why it failed, or an empty string."""
     try:
         update()
-    except (DerivedError, StoreUnavailableError) as error:
+    except (DerivedError, NoteError, StoreUnavailableError) as error:
         return error.message
     except OSError as error:
         return f"{what} cannot be written: {error.strerror or error}"

@@ -188,6 +188,9 @@ class Engine:
         if self._writer is not None and not self._writer.empty and self.lock.try_lock():
             try:
                 self._flush()
+            except (VaultsyncError, OSError) as error:  # the notes themselves are written
+                hint = getattr(error, "hint", "the next run records them")
+                _log.warning("not all about the new notes is recorded: %s; %s", error, hint)
             finally:
                 self.lock.unlock()
 

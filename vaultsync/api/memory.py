@@ -865,14 +865,15 @@ class Memory:
         Raises:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
+            StoreUnavailableError: the store cannot be read, and the fact is not known locally
+                or its older version would have to be restored; nothing was done.
         """
         fact_id, agent = self._fact_id(id, agent), acting_agent(agent, self.agent)
 
         def work(ctx: SyncContext) -> ForgetResult:
-            result = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
-            if restore_previous and result.previous is not None:
-                fact_service.restore(ctx, result.previous, agent=agent)
-            return result
+            return fact_service.forget(
+                ctx, fact_id, agent=agent, expect=expect, restore_previous=restore_previous
+            )
 
         result = self._engine.proposing(agent, work)
         restored = result.previous if restore_previous else None
@@ -1704,8 +1705,8 @@ class Memory:
     def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
         """Apply proposals in one run, which `undo()` reverts.
 
-        A proposal whose facts have changed is not applied, but shown again. A daemon that
-        has the vault does the work.
+        A proposal whose facts have changed is not applied, but shown again; one that was undone
+        is applied again. A daemon that has the vault does the work.
 
         Args:
             ids: for each proposal, the beginning of its id, its title, or its note's path.

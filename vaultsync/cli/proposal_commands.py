@@ -88,7 +88,7 @@ def print_settled(options: Options, settled: SettledProposals, verb: str) -> int
         return code
     for each in settled.proposals:
         word = each.outcome or "changed since; review it again"
-        if each.outcome and not word.startswith(verb):
+        if each.outcome and not (word.startswith(verb) and each.run == (settled.run or "")):
             word = f"already {word}"
         options.print_message(f"{clean_one_line(each.title)}: {word}")
     print_notices(settled.attention)

@@ -20,7 +20,7 @@ from vaultsync.exchange.source_facts import (
     line_of,
     text_hash,
 )
-from vaultsync.facts.lookup import UNDO_KIND
+from vaultsync.facts.lookup import UNDO_KIND, was_undone_last
 from vaultsync.facts.service import check_scope_access
 from vaultsync.links.rewrite import MovedFiles, Retarget, RetargetLink
 from vaultsync.links.wikilinks import Link, LinkResolver
@@ -350,11 +350,8 @@ class _Import:
 
     def _was_forgotten(self, fact_id: str) -> bool:
         """Whether a user or an agent deleted a fact, other than by undoing its import."""
-        if deleted_revision(self._ctx.store, fact_id) is None:
-            return False
-        last = self._history(fact_id)[-1:]
-        run = self._ctx.archive.find_run(last[0].run) if last else None
-        return run is None or not run.kind.startswith(UNDO_KIND)
+        deleted = deleted_revision(self._ctx.store, fact_id)
+        return deleted is not None and not was_undone_last(self._ctx, fact_id)
 
 
 def _with_text_of(fact: Fact, stored: Fact) -> Fact:

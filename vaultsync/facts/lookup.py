@@ -164,6 +164,20 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
     raise RunNotFoundError("")
 
 
+def was_undone(ctx: SyncContext, fact_id: str, run: str) -> bool:
+    """Whether an undo of a run changed a fact."""
+    runs = {each.run for each in ctx.archive.history(fact_id=fact_id)}
+    found = filter(None, map(ctx.archive.find_run, runs))
+    return any(each.kind == UNDO_KIND + run for each in found)
+
+
+def was_undone_last(ctx: SyncContext, fact_id: str) -> bool:
+    """Whether the last change of a fact was an undo."""
+    last = ctx.archive.history(fact_id=fact_id)[-1:]
+    run = ctx.archive.find_run(last[0].run) if last else None
+    return run is not None and run.kind.startswith(UNDO_KIND)
+
+
 def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
     """The ids with a prefix: recorded, queued, or not yet seen by a run."""
     ids = {*ctx.archive.known_ids(prefix)}

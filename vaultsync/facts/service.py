@@ -450,13 +450,22 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
 
 
 def forget(
-    ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
+    ctx: SyncContext,
+    fact_id: str,
+    *,
+    agent: str | None,
+    expect: str | None = None,
+    restore_previous: bool = False,
 ) -> ForgetResult:
     """Delete a fact: it becomes a tombstone, and `restore()` brings it back.
+
+    With `restore_previous`, the same write restores the `previous` version of the result.
 
     Raises:
         FactNotFoundError, ScopeDeniedError.
         RevisionMismatchError: the fact is not at `expect`, or changed at every try.
+        StoreUnavailableError: the fact is not known locally, or its older version would have
+            to be restored.
     """
     existing: Fact | None = None
     for _ in range(MAX_UPDATE_TRIES):
@@ -465,12 +474,20 @@ def forget(
             check_scope_access(ctx, fact.scope, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
-            write = overwrite(ctx, fact.id, None, fact.revision, agent or "person")
-            if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
-                previous = _hidden_version(ctx, fact, agent=agent)
+            writes = [overwrite(ctx, fact.id, None, fact.revision, agent or "person")]
+            previous = _hidden_version(ctx, fact, agent=agent)
+            if restore_previous and previous is not None:
+                check_scope_access(ctx, previous.scope, agent=agent)
+                shown = previous.replace(_unhidden(previous)).evolve(updated_at=ctx.today())
+                restored = overwrite(ctx, shown.id, shown, shown.revision, agent or "person")
+                writes.append(restored._replace(needs=fact.id))
+            results = ctx.store.write(writes)
+            if not isinstance(results[0], RevisionMismatch):
+                if previous is not None and isinstance(results[-1], RevisionMismatch):
+                    restore(ctx, previous.id, agent=agent)  # it was changed meanwhile
                 return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
-            if existing is None:
+            if existing is None or (restore_previous and existing.supersedes_id):
                 raise
             # Delete the version that was read, not one that its reader never saw.
             _check_revision(existing, expect)
@@ -544,14 +561,9 @@ def restore(
                 fact = get(ctx, fact_id, agent=agent)
             except FactForgottenError:
                 continue  # since its tombstone was looked for
-            changes: dict[str, Value] = {}
-            successor = fact.superseded_by_id
-            if fact.status == STATUS_FORGOTTEN or (
-                fact.status == SUPERSEDED and successor is None  # its replacement was purged
-            ):
-                changes["status"] = STATUS_ACTIVE
-            if successor is not None and not ctx.store.find_many([successor]):
-                changes["supersededById"] = None
+            changes, successor = _unhidden(fact), fact.superseded_by_id
+            if successor is not None and ctx.store.find_many([successor]):
+                del changes["supersededById"]
             if changes:
                 update(ctx, fact_id, changes, agent=agent, expect=expect)
             return ForgetResult(fact_id, STATUS_ACTIVE)
@@ -565,6 +577,19 @@ def restore(
         if not isinstance(ctx.store.write(writes)[0], RevisionMismatch):
             return ForgetResult(fact_id, STATUS_ACTIVE)
     raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def _unhidden(fact: Fact) -> dict[str, Value]:
+    """The changes that make a fact current whose replacement is gone."""
+    changes: dict[str, Value] = {}
+    successor = fact.superseded_by_id
+    if fact.status == STATUS_FORGOTTEN or (
+        fact.status == SUPERSEDED and successor is None  # its replacement was purged
+    ):
+        changes["status"] = STATUS_ACTIVE
+    if successor is not None:
+        changes["supersededById"] = None
+    return changes
 
 
 def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list[StoreWrite]:

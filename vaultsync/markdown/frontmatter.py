@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
@@ -133,8 +134,8 @@ def edit_properties(
             parts, edits, before = parts._replace(yaml=""), expected, {}
         why = "its properties do not begin on separate lines"
         indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
-        for indent in indents:
-            edit = _edited(parts, edits, before, indent)
+        for splice in (_Splice(indent, keeps) for keeps in (True, False) for indent in indents):
+            edit = _edited(parts, edits, before, splice)
             if edit is None:
                 continue
             flaw = _edit_flaw(parts, edit, expected, path)
@@ -182,14 +183,33 @@ def _is_json(yaml: str) -> bool:
     return True
 
 
-def _edited(
-    parts: NoteParts, edits: Mapping[str, Value], before: Mapping[str, Value], indent: str
-) -> NoteParts | None:
-    """The note with new lines for some keys.
+class _Splice(NamedTuple):
+    """How new lines are written."""
 
-    `indent` is that of new literal blocks; empty to quote such texts.
-    """
-    old = parts.yaml.split("\n")[:-1]
+    indent: str
+    """The indent of new literal blocks; empty to quote such texts."""
+    keeps_items: bool
+    """Whether items of lists keep their lines, which may be wrong for some."""
+    end: str = ""
+    """What precedes the line feed of added lines."""
+
+
+def _edited(
+    parts: NoteParts, edits: Mapping[str, Value], before: Mapping[str, Value], splice: _Splice
+) -> NoteParts | None:
+    """The note with new lines for some keys."""
+    splice = splice._replace(end="\r" if parts.eol == _CRLF else "")
+    new = _edited_lines(parts.yaml.split("\n")[:-1], edits, before, splice)
+    if new is None:
+        return None
+    yaml = "".join([line + "\n" for line in new])
+    return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)
+
+
+def _edited_lines(
+    old: list[str], edits: Mapping[str, Value], before: Mapping[str, Value], splice: _Splice
+) -> list[str] | None:
+    """The lines of a map with new lines for some keys."""
     known = edits.keys() & before.keys()
     spans = key_spans(old, list(before), known) if known else {}
     if spans is None:
@@ -199,32 +219,31 @@ def _edited(
     for key, span in sorted(spans.items(), key=lambda item: item[1].start):
         new += old[at : span.start]
         lines = old[span.start : span.end]
-        new += _lines_for(span, edits[key], before[key], lines, indent=indent)
+        new += _lines_for(span, edits[key], before[key], lines, splice)
         at = span.end
     new += old[at:]
-    end = "\r" if parts.eol == _CRLF else ""
     added = [key for key in edits if key not in before]
     for key in added:
-        lines = emit_property(key, edits[key], indent=indent).split("\n")[:-1]
-        new += [line + end for line in lines]
-    yaml = "".join([line + "\n" for line in new])
-    return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)
+        lines = emit_property(key, edits[key], indent=splice.indent).split("\n")[:-1]
+        new += [line + splice.end for line in lines]
+    return new
 
 
 def _lines_for(
-    span: KeySpan, value: Value, was: Value, lines: list[str], *, indent: str
+    span: KeySpan, value: Value, was: Value, lines: list[str], splice: _Splice
 ) -> list[str]:
     """The lines of `value` in place of `lines`, which are those of `was`."""
     if value is None:
         return []
-    beside = None
+    beside, indent = None, splice.indent
     end = "\r" if lines[0].endswith("\r") else ""  # a file may have both line ends
     if isinstance(value, list) and isinstance(was, list):
-        if not span.value:
-            below = edit_items(lines[1:], was, value, end=end)
+        if not span.value and splice.keeps_items:
+            edit_map = partial(_edited_map, splice=splice._replace(end=end))
+            below = edit_items(lines[1:], was, value, end=end, edit_map=edit_map)
             if below is not None:
                 return [lines[0], *below]
-        elif span.value[0] == "[":
+        elif span.value[:1] == "[":
             beside = edit_flow(span.value, was, value) or emit_flow_list(value)
     elif isinstance(value, str) and isinstance(was, str):
         beside = _in_quotes_of(span.value, was, value)
@@ -235,6 +254,15 @@ def _lines_for(
     text = f"{span.gap or ' '}{first}" if first else ""
     comments = [] if span.value else comments_in(lines[1:])
     return [span.prefix + text + span.tail + end, *(item + end for item in items), *comments]
+
+
+def _edited_map(
+    lines: list[str], was: Value, now: Mapping[str, Value], *, splice: _Splice
+) -> list[str] | None:
+    """The lines of a map in a list, as an `EditMap`."""
+    assert isinstance(was, Mapping)  # noqa: S101 - it has values in common with `now`
+    edits, _ = _intended(was, {**dict.fromkeys(was), **now})
+    return _edited_lines(lines, edits, was, splice)
 
 
 def _in_quotes_of(old: str, was: str, value: str) -> str | None:

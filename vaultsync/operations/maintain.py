@@ -120,7 +120,7 @@ def full_compare(ctx: SyncContext) -> list[str]:
     return differing
 
 
-def run_maintenance(
+def maintain_facts_in_steps(
     ctx: SyncContext,
     *,
     dry_run: bool = False,

@@ -7,6 +7,7 @@ lines that both have in common.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +15,13 @@ from typing import Final
 
 from msgspec import structs
 
-from vaultsync.errors import NoteError, NoteExistsError, RevisionMismatchError, UsageError
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    RevisionMismatchError,
+    UsageError,
+)
 from vaultsync.facts.service import is_visible
 from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.compare import differing_keys
@@ -161,22 +168,34 @@ def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Repo
     stem = _template(copy.note if copy else file_name_of(path))
     data = remove_id_line(read_note(file.data, path))
     to = _create(ctx, data, parent_folder(path), stem + " (copy {}).md")
-    _remove(ctx, path, file)
+    try:
+        _remove(ctx, path, file.data)
+    except NoteError:
+        with suppress(NoteError):  # it was saved meanwhile, and is a note of its own
+            _remove(ctx, to, data)
+        raise
     return sync_once(ctx, SyncRequest(RUN_KIND, actor, adopt=frozenset({to})))
 
 
 def _remove_copy(
     ctx: SyncContext, request: SyncRequest, fact_id: str, copy: Mapping[str, Value], file: NoteFile
 ) -> None:
-    """Record the removal of a copy, and remove it: afterwards, only the history names its bytes."""
+    """Record the removal of a copy, and remove it: afterwards, only the history names its bytes.
+
+    Raises NoteError: it cannot be removed. What can be known before is not recorded.
+    """
+    path = VaultPath(str(copy["path"]))
+    ctx.vault.check_writable(path)
+    if ctx.vault.read(path).sha != file.sha:
+        raise NoteChangedError(path)
     record_events(ctx, request, [(fact_id, COPY_FIELD, dict(copy), None)])
-    _remove(ctx, VaultPath(str(copy["path"])), file)
+    _remove(ctx, path, file.data)
 
 
-def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
-    ctx.keep(file.data)
+def _remove(ctx: SyncContext, path: VaultPath, data: bytes) -> None:
+    ctx.keep(data)
     op = f"copy-{ctx.clock.new_id()}"
-    ctx.vault.stage_removal(op, path, file.sha)
+    ctx.vault.stage_removal(op, path, hashlib.sha256(data).hexdigest())
     ctx.vault.discard(op)
 
 

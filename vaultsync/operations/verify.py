@@ -65,6 +65,8 @@ def _chunk(ctx: SyncContext, bases: list[Base], invalid: list[Difference]) -> It
         store = facts.get(base.fact.id)
         chunk_invalid: list[Difference] = []
         differences = list(_compare(ctx, base, store, chunk_invalid))
+        if not differences and not chunk_invalid:
+            continue
         shown = [*_redacted_difference(ctx.view, [*differences, *chunk_invalid], base.fact, store)]
         yield from shown[: len(differences)]
         invalid += shown[len(differences) :]

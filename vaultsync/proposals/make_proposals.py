@@ -46,7 +46,7 @@ class MadeProposals(NamedTuple):
     """A sentence per kind that is disabled because the user rejected most of its proposals."""
 
 
-def make_proposals(
+def make_proposals_in_steps(
     ctx: SyncContext, modes: Mapping[str, str], *, dry_run: bool = False
 ) -> Steps[MadeProposals]:
     """Run each rule over the facts, in steps; requires the engine's lock.

@@ -25,6 +25,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     StoreUnavailableError,
 )
+from vaultsync.facts.lookup import was_undone, was_undone_last
 from vaultsync.facts.service import check_scope_access, is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, MIN_PREFIX_LENGTH
 from vaultsync.model.fact import Fact, make_fact
@@ -55,7 +56,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
-from vaultsync.sync.history import CONTENDED, MAX_UPDATE_TRIES, overwrite
+from vaultsync.sync.history import CONTENDED, MAX_UPDATE_TRIES, deleted_revision, overwrite
 from vaultsync.sync.merge import merge
 from vaultsync.sync.preconditions import check_vault
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
@@ -233,15 +234,21 @@ def accept_proposals(
     """Apply proposals in one run, including those that expired.
 
     `by_user` is whether this is the user's answer, which counts in `count_answers()` and also
-    applies those that were rejected.
+    applies those that were rejected. What is accepted already is applied again if it was undone.
 
     Raises:
         StoreUnavailableError: nothing was done.
     """
     work = _Settling(ctx, learns=by_user)
-    settled = (ACCEPTED,) if by_user else (ACCEPTED, REJECTED)
-    work.accept([each for each in proposals if each.outcome not in settled])
+    refused = () if by_user else (REJECTED,)
+    work.accept([x for x in proposals if x.outcome not in refused and not _is_applied(ctx, x)])
     return work.settled([each.id for each in proposals])
+
+
+def _is_applied(ctx: SyncContext, proposal: ProposalRecord) -> bool:
+    """Whether a proposal was accepted, and that was not undone."""
+    ids = (each.fact_id for each in proposal.changes)
+    return proposal.outcome == ACCEPTED and not any(was_undone(ctx, x, proposal.run) for x in ids)
 
 
 def reject_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> SettledProposals:
@@ -590,7 +597,8 @@ def _write_of(
 ) -> StoreWrite | None:
     """The write for a change; None if the store already has it."""
     if not change.revision:
-        if fact is not None or ctx.store.tombstone(change.fact_id) is not None:
+        deleted = deleted_revision(ctx.store, change.fact_id)
+        if fact or (deleted and not was_undone_last(ctx, change.fact_id)):
             return None
         values = {
             "createdAt": ctx.today(),
@@ -598,7 +606,7 @@ def _write_of(
             "id": change.fact_id,
             "updatedAt": ctx.today(),
         }
-        return StoreWrite(change.fact_id, make_fact(values), None, proposal.proposer)
+        return StoreWrite(change.fact_id, make_fact(values), deleted, proposal.proposer)
     if fact is None:
         if change.after is None:
             return None

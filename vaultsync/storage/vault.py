@@ -219,6 +219,9 @@ class Vault(Protocol):
 
         Returns:
             Whether it was written.
+
+        Raises:
+            NotRegularFileError, UnsafePathError: it, or its folder, is of another kind.
         """
 
     def read_meta(self, path: VaultPath) -> bytes | None:

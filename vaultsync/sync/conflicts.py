@@ -15,6 +15,7 @@ from msgspec import to_builtins
 
 from vaultsync.errors import (
     NoteError,
+    NotRegularFileError,
     StoreUnavailableError,
     UnknownPlaceholderError,
     UnsafePathError,
@@ -337,7 +338,7 @@ def conflict_not_written(path: VaultPath, error: NoteError) -> Notice:
     """The notice that the conflict note of a note could not be written."""
     why = f"{path}: a conflict note cannot be written next to it: {error}"
     hint = "change its permissions so that you can write there; the next sync tries again"
-    if isinstance(error, UnsafePathError):
+    if isinstance(error, (UnsafePathError, NotRegularFileError)):
         hint = error.hint
     return Notice(NOT_WRITTEN, path, why, hint)
 

@@ -102,7 +102,11 @@ class StagingFolder:
     def _make(self) -> None:
         try:
             with self._tree.place(STAGING) as place:
-                os.mkdir(place.name, 0o700, dir_fd=place.folder)
+                try:
+                    os.mkdir(place.name, 0o700, dir_fd=place.folder)
+                except FileExistsError:  # no folder, or created meanwhile
+                    with self._tree.place(f"{STAGING}/.", make=True):
+                        return
                 with contextlib.suppress(FileExistsError):  # it exists already
                     syscalls.write_new(EntryAt(place.folder, ".gitignore"), b"staging/\n")
         except NoteMissingError as error:  # do not create parts of a vault in an empty folder
@@ -423,6 +427,8 @@ class VaultFs:
                 _write_whole(temp, place, data)
             except FileNotFoundError:
                 _write_whole(temp, place, data)
+            except IsADirectoryError:
+                raise NotRegularFileError(path, "a folder") from None
         self._tree.touch(path)
         return True
 

@@ -6,21 +6,16 @@ spelling, and so does every comment.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
-# `  - item  # comment`: an item that is complete on its line.
-_ITEM = lazy_pattern(
-    r"([ ]*)-[ ]+"
-    r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
-    r"|(?:[^ \t\r\"'#|>&*!\[\]{}%@`,?:-]|[?:-](?=[^ \t\r]))[^ \t\r]*"
-    r"(?:[ \t]+[^ \t\r#][^ \t\r]*)*)"
-    r"(?:[ \t]+#[^\r]*)?[ \t\r]*\Z"
-)
+# `  - item`, with or without more below it.
+_ITEM = lazy_pattern(r"([ ]*)-[ ]+(?=[^ \t\r])")
 # `'item',` between brackets, with the blanks and the comments around it.
 _ASIDE = r"(?:\s|(?<=\s)#[^\n]*\n)*"
 _PIECE = lazy_pattern(
@@ -34,38 +29,77 @@ _PIECE = lazy_pattern(
 )
 
 
+EditMap: TypeAlias = Callable[[list[str], Value, Mapping[str, Value]], list[str] | None]
+"""The lines of a map, what it was and what it becomes -> the new lines; None if not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class _ListLines:
     indent: str
-    lines: list[str]
-    """One per item."""
+    items: list[list[str]]
+    """The lines of each item."""
     above: list[list[str]]
     """Comments and blank lines above each item, then those below the last one."""
 
 
 def edit_items(
-    lines: list[str], was: list[Value], value: list[Value], *, end: str
+    lines: list[str], was: list[Value], value: list[Value], *, end: str, edit_map: EditMap
 ) -> list[str] | None:
-    """Change the lines of the list `was` to those of `value`; None if they are not one item each.
+    """Change the lines of the list `was` to those of `value`; None if that is not possible.
 
     They are those below the key, without line feeds; `end` precedes the line feed of new ones.
+    A map that changes keeps the lines of its other values. What is below an item is not read, so
+    the result has to be proved.
     """
     items = _items(lines)
-    if items is None or len(items.lines) != len(was) or not value:
+    if items is None or len(items.items) != len(was) or not value:
         return None
     stays, gone = _places(was, value)
     parts: list[str] = []
-    for place, each in zip(stays, value, strict=True):
-        if place is None:
-            parts.append(f"{items.indent}- {emit_inline(each)}{end}")
-            continue
-        while gone and gone[-1] < place:
-            parts += items.above[gone.pop()]
-        parts += items.above[place]
-        parts.append(items.lines[place])
+    for number, (stay, each) in enumerate(zip(stays, value, strict=True)):
+        place, new = stay, None
+        if stay is not None:
+            new = items.items[stay]
+        elif isinstance(each, Mapping):
+            next_stay = min((x for x in stays[number:] if x is not None), default=len(was))
+            place = _former_place(was, each, [x for x in gone if x < next_stay])
+            if place is not None:
+                gone.remove(place)
+                new = _edited_map(items.items[place], was[place], each, items.indent, edit_map)
+        if place is not None:
+            while gone and gone[-1] < place:
+                parts += items.above[gone.pop()]
+            parts += items.above[place]
+        parts += new or [f"{items.indent}- {emit_inline(each)}{end}"]
     while gone:
         parts += items.above[gone.pop()]
     return parts + items.above[-1]
+
+
+def _former_place(was: list[Value], now: Mapping[str, Value], places: list[int]) -> int | None:
+    """The place of the map that became `now`: the one that has most in common with it."""
+
+    def shared(place: int) -> int:
+        old = was[place]
+        pairs = old.items() if isinstance(old, Mapping) else ()
+        return sum(key in now and repr(now[key]) == repr(each) for key, each in pairs)
+
+    found = max(places, key=shared, default=None)
+    return found if found is not None and shared(found) else None
+
+
+def _edited_map(
+    lines: list[str], was: Value, now: Mapping[str, Value], indent: str, edit_map: EditMap
+) -> list[str] | None:
+    """The lines of an item that is a map; None if that is not possible."""
+    text = lines[0].removeprefix(f"{indent}-").lstrip(" ")
+    start = lines[0].removesuffix(text)
+    blank = " " * len(start)
+    edited = edit_map([text, *(line.removeprefix(blank) for line in lines[1:])], was, now)
+    if not edited:
+        return None
+    first, *others = edited
+    return [start + first, *(blank + line if line.strip() else line for line in others)]
 
 
 def comments_in(lines: list[str]) -> list[str]:
@@ -143,17 +177,22 @@ def _pieces(text: str) -> tuple[list[_ListItem], str] | None:
 
 
 def _items(lines: list[str]) -> _ListLines | None:
-    items: list[str] = []
+    """The items of a list in lines; what is indented below an item is part of it."""
+    items: list[list[str]] = []
     above: list[list[str]] = [[]]
-    indents: set[str] = set()
+    indent: str | None = None
     for line in lines:
-        found = _ITEM.match(line)
-        if found is not None:
-            items.append(line)
-            above.append([])
-            indents.add(found[1])
-        elif not line.strip(" \t\r") or line.lstrip(" \t").startswith("#"):
+        text = line.lstrip(" ")
+        start = _ITEM.match(line)
+        if not text.strip("\t\r") or text.lstrip("\t").startswith("#"):
             above[-1].append(line)
+        elif start is not None and indent in (None, start[1]):
+            indent = start[1]
+            items.append([line])
+            above.append([])
+        elif indent is not None and len(line) - len(text) > len(indent):
+            items[-1] += [*above[-1], line]
+            above[-1] = []
         else:
             return None
-    return _ListLines("".join(indents), items, above) if len(indents) <= 1 else None
+    return _ListLines(indent or "", items, above)
