@@ -6,6 +6,7 @@ import shutil
 import struct
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -86,13 +87,31 @@ def test_nothing_is_written_to_a_disk_with_little_space(
     points = in_process(tmp_path)
     points.make(3)
     points.do([UpsertPoints([Point(A, {"kind": "fact"})])])
-    monkeypatch.setattr(edge, "MIN_FREE_BYTES", 1 << 60)
+    free = edge.MIN_FREE_BYTES
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    for write in (points.tidy, points.compact):
+        with pytest.raises(StoreUnavailableError, match=r"this needs ([4-9]\d|\d{3}) MiB"):
+            write()
+    points.do([UpsertPoints([Point(B, {"kind": "fact"})])])
+    free -= 1
+    for write in (points.tidy, points.compact, lambda: points.do([DeletePoints(PointFilter(()))])):
+        with pytest.raises(StoreUnavailableError, match="disk is full"):
+            write()
     with pytest.raises(StoreUnavailableError, match="disk is full"):
-        points.do([DeletePoints(PointFilter(()))])
-    with pytest.raises(StoreUnavailableError, match="disk is full"):
-        points.compact()
-    assert points.take([A]) == {A: {"kind": "fact"}}
+        points.add_dimension(4)
+    assert points.take([A, B]).keys() == {A, B}
     points.close()
+
+    # To open a shard is to write to it, too.
+    again = in_process(tmp_path)
+    with pytest.raises(StoreUnavailableError, match="disk is full: this needs 32 MiB free") as full:
+        again.take([A])
+    assert "free some space" in full.value.hint
+    with pytest.raises(StoreUnavailableError, match="disk is full"):
+        in_process(tmp_path / "other").make(3)
+    free += 1
+    assert again.take([A, B]).keys() == {A, B}
+    again.close()
 
 
 def test_what_follows_a_record_that_was_cut_off_is_done_again(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.qdrants import ISOLATED, PLACE, in_memory, isolated, store_in
 from tests.vector_rows import X, Y, row
 from tests.vector_rows import a_fact as fact_of
 from vaultsync.backends.qdrant.client import ClientPointCollection
+from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
 from vaultsync.backends.qdrant.connection import parse_qdrant_settings
 from vaultsync.backends.qdrant.edge import EdgePointCollection
 from vaultsync.backends.qdrant.isolation import IsolatedCollections, open_collection
@@ -238,6 +239,15 @@ def test_a_collection_that_is_gone_is_a_store_that_is_away() -> None:
     store.write([_write(store, IDS[0], "private-bob")])
     client.delete_collection(f"{SHARED}.private-bob")
     with pytest.raises(StoreUnavailableError, match=r"private-bob is not there"):
+        store_in(isolated(client)).state()
+
+
+def test_a_list_of_collections_by_another_program_is_a_store_that_is_away() -> None:
+    client = _client()
+    store = store_in(isolated(client))
+    store.write([_write(store, IDS[0], "private-bob")])
+    client.set_payload(SHARED, {"scopes": 7}, points=[COMMIT_RECORD_ID])
+    with pytest.raises(StoreUnavailableError, match="belongs to another program"):
         store_in(isolated(client)).state()
 
 

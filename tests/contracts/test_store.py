@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -573,24 +574,46 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
     return told
 
 
-def damage(store: Store, folder: Path, fact_id: str) -> None:
-    """Leave half of what the row of a fact holds."""
+Change = Callable[[str], str]
+
+
+def half_of(body: str) -> str:
+    return body[: len(body) // 2]
+
+
+def damage(store: Store, folder: Path, fact_id: str, change: Change = half_of) -> None:
+    """Change the JSON in the row of a fact; leave half of it by default."""
     if isinstance(store, MemoryStore):
-        store.damage(fact_id)
+        store.damage(fact_id, change)
     elif isinstance(store, QdrantStore):
         payload = store._points.take([fact_id])[fact_id]
-        half = {**payload, "rest": payload["rest"][: len(payload["rest"]) // 2]}
-        store._points.do([UpsertPoints([Point(fact_id, half)])])
+        changed = {**payload, "rest": change(payload["rest"])}
+        store._points.do([UpsertPoints([Point(fact_id, changed)])])
     else:
         with closing(sqlite3.connect(folder / "store.db")) as db, db:
-            half_of = "UPDATE facts SET body = substr(body, 1, length(body) / 2) WHERE id = ?"
-            db.execute(half_of, (fact_id,))
+            db.create_function("changed", 1, change)
+            db.execute("UPDATE facts SET body = changed(body) WHERE id = ?", (fact_id,))
 
 
-def test_a_damaged_row_is_left_out_and_named(store: Store, tmp_path: Path) -> None:
+def foreign(key: str, value: object) -> Change:
+    return lambda body: json.dumps({**json.loads(body), key: value})
+
+
+DAMAGES: dict[str, Change] = {
+    "half": half_of,
+    "a list": lambda _: "[]",
+    "milliseconds": foreign("createdAt", 1_771_000_000_000),
+    "one tag": foreign("tags", "a"),
+    "another priority": foreign("priority", 9),
+}
+"""What the disk, or a client of another program, leaves in a row."""
+
+
+@pytest.mark.parametrize("change", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_row_is_left_out_and_named(store: Store, tmp_path: Path, change: Change) -> None:
     facts = [a_fact(each) for each in (A, B, C)]
     first, second, third = (create(store, fact) for fact in facts)
-    damage(store, tmp_path, B)
+    damage(store, tmp_path, B, change)
 
     assert not store.damaged()
     assert [each.id for each in store.iter_facts()] == [A, C]

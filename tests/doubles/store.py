@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -157,7 +158,7 @@ class MemoryStore:
                 continue
             seq, _, revision, _, actor, at = row.feed_row
             with suppress(ValueError):
-                fact = wire.fact_from_json(row.body or "", revision=revision)
+                fact = _stored_fact(row.body or "", revision)
                 found.append(ReplacedVersion(seq, fact, actor, at))
         return sorted(found, key=lambda each: each.seq)
 
@@ -191,10 +192,12 @@ class MemoryStore:
         """Leave of a tombstone what a purge leaves."""
         self._rows[fact_id] = replace(self._rows[fact_id], body=None)
 
-    def damage(self, fact_id: str) -> None:
-        """Truncate the row of a fact."""
+    def damage(
+        self, fact_id: str, change: Callable[[str], str] = lambda body: body[: len(body) // 2]
+    ) -> None:
+        """Change the row of a fact; truncate it by default."""
         row = self._rows[fact_id]
-        self._rows[fact_id] = replace(row, body=(row.body or "")[: len(row.body or "") // 2])
+        self._rows[fact_id] = replace(row, body=change(row.body or ""))
 
     def clear(self) -> None:
         self.restore(StoreBackup((), 0, {}, {}, {}))
@@ -211,7 +214,7 @@ class MemoryStore:
         if row.body is None:
             return self._damaged.read(fact_id, lambda: None)
         revision = row.feed_row.revision
-        fact = self._damaged.read(fact_id, wire.fact_from_json, row.body, revision=revision)
+        fact = self._damaged.read(fact_id, _stored_fact, row.body, revision)
         return fact and with_accesses(fact, self._accesses.get(fact_id, (None,))[0])
 
     def _write(
@@ -254,3 +257,7 @@ class MemoryStore:
 
 def _nothing(method: str) -> None:
     """Do nothing."""
+
+
+def _stored_fact(body: str, revision: str) -> Fact:
+    return wire.fact_from_stored_values(json.loads(body), revision=revision)

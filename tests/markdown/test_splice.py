@@ -186,6 +186,18 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: |\n  x\n", {"a": "x\n y \n"}, 'a: "x\\n y \\n"\n'),
     ("a: 1\n  # aside\nb: 1\n", {"a": "x\ny"}, 'a: "x\\ny"\n  # aside\nb: 1\n'),
     ("a: yes\n", {"a": True}, "a: true\n"),
+    # Keys in other forms.
+    ("? a\n: 1\nb: 2\n", {"b": 3}, "? a\n: 1\nb: 3\n"),
+    ("? a\n: 1\n# for b\n? 'b: c'\n: 2\n", {"a": "x"}, "a: x\n# for b\n? 'b: c'\n: 2\n"),
+    ("? a\n: - x\n  - y\n", {"a": ["x", "z"]}, "a:\n  - x\n  - z\n"),
+    ("&x a: 1 # why\nb: *x\n", {"a": 2}, "&x a: 2 # why\nb: *x\n"),
+    ("&x 'a b': 1\nb: *x\n", {"b": "z"}, "&x 'a b': 1\nb: z\n"),
+    ("  a: 1\n", {"a": 2, "b": 3}, "  a: 2\n  b: 3\n"),
+    (
+        "  a:\n    - x # why\n\n  # for b\n  b: |\n    u\n     v\n",
+        {"a": ["x", "z"], "c": "u\nv"},
+        "  a:\n    - x # why\n    - z\n\n  # for b\n  b: |\n    u\n     v\n  c: |-\n    u\n    v\n",
+    ),
     ("a: 1\n", {"a": 1.0}, "a: 1.0\n"),
 ]
 
@@ -427,9 +439,9 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
         ("{a: 1}\n", {"b": 2}),
         ("a: &x 1\nb: *x\n", {"a": 2}),
         ("a: 1\n...\n", {"b": 2}),
-        ("  a: 1\n", {"b": 2}),
-        ("  a: 1\n", {"a": 2}),
-        ("? a\n: 1\nb: 2\n", {"a": 2}),
+        ("? a # why\n: 1\nb: 2\n", {"a": 2}),
+        ("? a\n: &x 1\nb: *x\n", {"a": 2}),
+        ("  a: |\n    x\n   \n    y\n", {"b": 2}),
         ("a: 1\rb: 2\n", {"a": 2}),
         ("a: 1\rb: 2\n", {"a": 2, "b": 3}),
         ("a: 1\n", {"a": "\ud800"}),

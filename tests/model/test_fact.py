@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,13 +35,16 @@ from vaultsync.model.schema import (
     OWN_FIELDS_BY_KEY,
     TIERS,
     TYPES,
+    Field,
     Value,
+    ValueKind,
     tier_of,
 )
 from vaultsync.model.scope import check_scope, is_scope, private_scope
 from vaultsync.model.serialization import (
     fact_from_json,
     fact_from_line_beside,
+    fact_from_stored_values,
     fact_from_values,
     fact_line,
     fact_line_beside,
@@ -64,6 +68,19 @@ def test_a_fact_comes_back_from_json(fact: Fact) -> None:
     assert again.revision == "7-a"
     assert fact_line(again) == line == fact_to_json(fact).encode()
     assert b"\n" not in line
+    assert fact_from_stored_values(json.loads(line)) == fact
+
+
+@pytest.mark.parametrize("row", FIELDS, ids=[row.key for row in FIELDS])
+@pytest.mark.parametrize("value", [None, 7, -1.5, True, [1], {"a": 1}, "2026-01-01"], ids=repr)
+def test_a_stored_value_that_its_field_does_not_accept_is_refused(row: Field, value: Value) -> None:
+    accepts_text = row.kind in {ValueKind.LINE, ValueKind.TEXT, ValueKind.ID, ValueKind.SCOPE}
+    is_count = row.kind is ValueKind.COUNT and value == 7 and value is not True
+    if (accepts_text and isinstance(value, str)) or is_count:
+        assert fact_from_stored_values({row.key: value}) == fact_from_values({row.key: value})
+    else:
+        with pytest.raises(msgspec.ValidationError, match=row.key):
+            fact_from_stored_values({row.key: value})
 
 
 @given(facts(), st.text(max_size=200), st.booleans(), st.booleans())

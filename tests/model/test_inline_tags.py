@@ -12,12 +12,19 @@ TAGS = {
     "- item #f\n  - below #1x": {"f", "1x"},
     "1. one #g": {"g"},
     "[[x #no]] #h": {"h"},
+    "a paragraph\n    that continues #i\n\tand again #j": {"i", "j"},
+    "- item\n\n    below #k\n\n    - and #l": {"k", "l"},
+    "1. item\n continues\n\n    below #m": {"m"},
+    "[^1]: note\n\n    below #n": {"n"},
+    "> quote\ncontinues\n\nText #o\n# Heading #p": {"o", "p"},
 }
 HIDING = (
     *("```sh\n#no\n```", "~~~\n#no\n~~~", "> ```\n> #no\n> ```", "````md\n```\n#no\n```\n````"),
     *("- ```\n  #no\n\n  #no\n  ```", "2. first\n\n   ```sh\n   #no\n   ```\n"),
     *("> - ```c\n>   #no\n>   ```", "`#no` `` `#no ``", "<!-- #no\n#no -->", "%% #no %%"),
     *("$$\n#no\n$$", "a#no #42"),
+    *("text\n\n    #no\n\n    x #no", "# Heading\n    #no\n", "text\n\n \t#no", "***\n\t#no"),
+    *("- item\n\ntext\n\n    #no", "```\n    #no\n#no\n```"),
 )
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import click
 import pytest
 
 import vaultsync
+from tests.forked import start_program
 from tests.snippets import modules_after
 from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
 from vaultsync import __main__ as program
@@ -173,6 +176,37 @@ def test_an_interruption_while_the_program_loads_prints_no_traceback(
     with pytest.raises(SystemExit) as ended:
         program.main()
     assert ended.value.code == failure.EXIT_INTERRUPTED
+
+
+def test_an_answer_that_is_interrupted_is_the_only_object_on_stdout(vault: Path) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        fact_id = memory.remember("Tea is served at four. " * 10_000).id
+    line = [sys.executable, "-m", "vaultsync", "get", fact_id, "--json", "--vault", str(vault)]
+    pipe = subprocess.PIPE
+    with start_program(line, stdout=pipe, stderr=pipe, text=True) as program:
+        assert program.stdout
+        select.select([program.stdout], [], [])  # it has begun, and the pipe is full
+        program.send_signal(signal.SIGINT)
+        said, erred = program.communicate(timeout=60)
+
+    assert program.returncode == failure.EXIT_INTERRUPTED
+    assert said.startswith('{"id": ')
+    assert "Interrupted" not in said
+    assert erred.lstrip().startswith("error: interrupted")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_an_error_after_the_answer_is_on_stderr(error: BaseException) -> None:
+    class Closing(FakeMemory):
+        def __exit__(self, *_: object) -> None:
+            raise error
+
+    result = run("update", ID, "--set", "title=x", "--json", memory=Closing())
+
+    assert one_object(result)["id"] == ID
+    assert result.exit_code in {failure.EXIT_INTERRUPTED, failure.EXIT_FAILED}
+    assert result.stderr.lstrip().startswith("error: ")
+    assert "error" in one_object(run("nope", "--json"))
 
 
 @pytest.mark.parametrize(

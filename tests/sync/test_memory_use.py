@@ -5,21 +5,24 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tests.memory_archive import MemoryArchive
-from tests.world import World
+from tests.world import World, rebuild_anyway
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, stem_of
+from vaultsync.operations import rebuild as operations_rebuild
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync import apply, identity, run, snapshot
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
@@ -156,6 +159,51 @@ def test_a_plan_of_many_new_facts_holds_none_of_them(world: World) -> None:
 
     assert len(held) <= world.ctx.policy.batch
     assert not _whole_actions()
+
+
+@pytest.mark.usefixtures("brief")
+def test_a_rebuild_of_all_notes_holds_few_of_their_facts() -> None:
+    world = World(SyncPolicy(batch=2))
+    facts = _related(world)
+    held: list[int] = []
+    guard = operations_rebuild.guard_notes
+
+    def guarded(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        held.append(len(_whole_actions()))
+        return guard(*given, **named)
+
+    with patch.object(operations_rebuild, "guard_notes", guarded):
+        report = rebuild(world.ctx, "store")
+
+    assert report.counts["created_in_vault"] == len(facts)
+    assert held == [0]
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("source", ["store", "vault"])
+def test_a_rebuild_examines_only_what_differs(
+    world: World, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    changed, edited, *_ = _related(world)
+    world.quiesce()
+    for module in (identity, operations_rebuild):
+        monkeypatch.setattr(module, "CASES_IN_MEMORY", 2)
+    world.agent_updates(changed.id, content="By the agent.")
+    world.person_edits(world.path(edited.id), "It is", "It was")
+    planned: list[str] = []
+
+    def applied(work: SyncRun, **more: Any) -> apply.ApplyOutcome:  # noqa: ANN401
+        planned.extend(each.fact_id for each in work.actions)
+        return apply.apply_plan(work, **more)
+
+    monkeypatch.setattr(run, "apply_plan", applied)
+    rebuild_anyway(world.ctx, source)
+
+    assert sorted(planned) == sorted([changed.id, edited.id])
+    assert ("By the agent." in world.note(changed.id)) == (source == "store")
+    assert ("It was" in world.note(edited.id)) == (source == "vault")
+    world.quiesce()
+    world.assert_at_rest()
 
 
 @pytest.mark.usefixtures("brief")

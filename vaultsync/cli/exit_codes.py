@@ -12,7 +12,7 @@ from shlex import quote
 import click
 
 from vaultsync import errors
-from vaultsync.cli.output import COMMAND_WORDS, clean, echo, print_json, style, suggest
+from vaultsync.cli.output import COMMAND_WORDS, JSON_BEGUN, clean, echo, print_json, style, suggest
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -44,6 +44,7 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str], group: click.G
         return _run_hook(run, words=words)
     as_json = "--json" in words
     COMMAND_WORDS.set(words)
+    JSON_BEGUN.set(False)
     try:
         code = run()
         _flush()
@@ -150,10 +151,11 @@ def _print_failure(
         from vaultsync.privacy.error_json import error_values_json
 
         with suppress(OSError):
-            print_json(error_values_json(kind, message, hint, run=run, examples=examples))
-            _flush()
-            return
-        _detach_stdout()  # the disk is full, or the reader has closed the stream
+            if not JSON_BEGUN.get():  # else stdout has an object, which may be incomplete
+                print_json(error_values_json(kind, message, hint, run=run, examples=examples))
+                _flush()
+                return
+        _detach_stdout()  # the disk is full, the reader has closed the stream, or see above
     try:
         error = f"{style('error:', fg='red', bold=True)} {_printable(message)}"
         _print_with_hint("\n  ".join((error, *map(_printable, examples))), hint)

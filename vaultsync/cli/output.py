@@ -18,6 +18,7 @@ from typing import NamedTuple, TextIO
 import click
 
 COMMAND_WORDS: ContextVar[Sequence[str]] = ContextVar("words of the running command", default=())
+JSON_BEGUN: ContextVar[bool] = ContextVar("whether JSON was written to stdout", default=False)
 
 
 class Options(NamedTuple):
@@ -109,6 +110,7 @@ def print_json(values: object) -> None:
         allow_nan=False,
         indent=2 if is_terminal(sys.stdout) else None,
     )
+    JSON_BEGUN.set(True)
     echo(escape_control(text))
 
 

@@ -199,10 +199,11 @@ def _edited(
 ) -> NoteParts | None:
     """The note with new lines for some keys."""
     splice = splice._replace(end="\r" if parts.eol == _CRLF else "")
-    new = _edited_lines(parts.yaml.split("\n")[:-1], edits, before, splice)
+    old, margin = _without_margin(parts.yaml.split("\n")[:-1])
+    new = _edited_lines(old, edits, before, splice)
     if new is None:
         return None
-    yaml = "".join([line + "\n" for line in new])
+    yaml = "".join([f"{margin}{line}\n" if line.rstrip("\r") else line + "\n" for line in new])
     return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)
 
 
@@ -227,6 +228,16 @@ def _edited_lines(
         lines = emit_property(key, edits[key], indent=splice.indent).split("\n")[:-1]
         new += [line + splice.end for line in lines]
     return new
+
+
+def _without_margin(lines: list[str]) -> tuple[list[str], str]:
+    """The lines without the blanks before all of them, and these; blank lines have none."""
+    texts = [line for line in lines if line.rstrip("\r")]
+    first = texts[0] if texts else ""
+    margin = first[: len(first) - len(first.lstrip(" "))]
+    if not margin or not all(line.startswith(margin) and line.strip() for line in texts):
+        return lines, ""
+    return [line.removeprefix(margin) for line in lines], margin
 
 
 def _lines_for(

@@ -7,14 +7,24 @@ elsewhere go through `make_fact()` instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
 from operator import attrgetter
-from typing import NotRequired, TypedDict, cast
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 import msgspec
-from msgspec import structs
+from msgspec import Meta, structs
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    LIST_KINDS,
+    LOWEST_PRIORITY,
+    OWN_FIELDS_BY_KEY,
+    TYPES,
+    Value,
+    ValueKind,
+)
 
 _KEYS = tuple(row.key for row in FIELDS)
 field_values = attrgetter(*(row.attr for row in FIELDS))
@@ -70,6 +80,30 @@ def fact_from_values(values: Mapping[str, Value], **attrs: object) -> Fact:
 def fact_from_json(line: str | bytes, **attrs: object) -> Fact:
     """The fact of one line of JSON, with other attributes as given."""
     return fact_from_values(_decode(line), **attrs)
+
+
+@cache
+def _stored_kinds() -> type[msgspec.Struct]:
+    """What the values of a stored fact are, by key; built when a store is first read."""
+    kinds: dict[ValueKind, object] = dict.fromkeys(LIST_KINDS, list[str]) | {
+        ValueKind.TYPE: Literal[tuple(TYPES)],
+        ValueKind.TIME: Annotated[datetime, Meta(tz=True)],
+        ValueKind.PRIORITY: Annotated[int, Meta(ge=0, le=LOWEST_PRIORITY)],
+        ValueKind.COUNT: Annotated[int, Meta(ge=0)],
+        ValueKind.SHARE: Annotated[float, Meta(ge=0, le=1)],
+    }
+    fields = [(row.key, kinds.get(row.kind, str), None) for row in FIELDS]
+    return msgspec.defstruct("StoredFact", [*fields, ("properties", dict[str, object], None)])
+
+
+def fact_from_stored_values(values: Mapping[str, Value], **attrs: object) -> Fact:
+    """The same for values in a store, to which other programs may write.
+
+    Raises:
+        msgspec.ValidationError: a field has a value that it does not accept.
+    """
+    msgspec.convert(values, _stored_kinds())
+    return fact_from_values(values, **attrs)
 
 
 class PublicFact(TypedDict):

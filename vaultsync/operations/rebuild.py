@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.counts import count_noun
@@ -15,7 +16,7 @@ from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.history import is_former
-from vaultsync.sync.identity import Case, base_note
+from vaultsync.sync.identity import CASES_IN_MEMORY, Case, base_note
 from vaultsync.sync.planning import (
     DAMAGED_REASON,
     PURGED_REASON,
@@ -78,7 +79,7 @@ def rebuild(
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
         reread=frozenset(path for path, _ in ctx.vault.scan().notes()),
-        fact_ids=tuple(ctx.archive.revisions()),
+        fact_ids=tuple(_unequal_facts(ctx)),
         actor=actor,
         confirm=confirm,
         trust_store=True,
@@ -90,6 +91,21 @@ def rebuild(
     else:
         plan, guard = plan_from_store, partial(guard_notes, is_store_older=is_store_older)
     return sync_once(ctx, request, plan=plan, guard=guard, prepare=prepare, progress=progress)
+
+
+def _unequal_facts(ctx: SyncContext) -> Iterator[str]:
+    """The facts that are not in the store as their bases have them.
+
+    Notes that are not as the bases have them are found by the scan, so that a rebuild holds in
+    memory only what differs.
+    """
+    fact_ids = iter(ctx.archive.revisions())
+    while batch := list(islice(fact_ids, CASES_IN_MEMORY)):
+        bases, facts = ctx.archive.find_bases(batch), ctx.store.find_many(batch)
+        for fact_id in batch:
+            base, fact = bases[fact_id].fact, facts.get(fact_id)
+            if fact != base or fact.revision != base.revision:
+                yield fact_id
 
 
 def _leave_to_next_run(case: Case, why: str) -> PlannedAction:
@@ -230,8 +246,9 @@ def guard_notes(work: SyncRun, *, is_store_older: bool) -> Implausible | None:
             overwritten.append(path)
         elif is_store_older and case.base is not None and _is_outdated(ctx, case, case.base):
             older.append(path)
-    new = [a.store for a in work.actions if a.do is ActionKind.CREATE_NOTE and a.store]
-    back = tuple(deleted_before(ctx, new)) if is_store_older else ()
+    new = [a.fact_id for a in work.actions if a.do is ActionKind.CREATE_NOTE and is_store_older]
+    deleted = ctx.store.find_many(ctx.archive.note_tombstones(new)).values()
+    back = tuple(deleted_before(ctx, deleted))
     return _implausible("store", overwritten, OlderCopy(older, (), back))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import convert
@@ -405,12 +406,11 @@ def _is_named_like_a_copy(path: VaultPath, base: Base) -> bool:
 
 
 def make_cases(
-    identities: NoteIdentities, feed: StoreFeed, *, recheck: Collection[str], brief: bool
+    identities: NoteIdentities, feed: StoreFeed, *, recheck: Collection[str]
 ) -> tuple[list[Case], list[ScannedFile]]:
     """The cases of a run, without those of notes that have no id yet.
 
-    With `brief`, the cases of many new facts without notes must be completed by
-    `completed_cases()`.
+    The cases of many new facts without notes must be completed by `completed_cases()`.
 
     A new note that equals its fact needs no case: it is canonical, and the store still has the
     revision that it was compared with. Only its base is missing.
@@ -443,13 +443,16 @@ def make_cases(
         ids |= dict.fromkeys(each for each in ctx.archive.paths().values() if each not in rows)
     if not (ids or rows):
         return [], unchanged
-    further_ids = {*ids, *rows} - identities.bases.keys()
+    known = iter(rows)
+    while batch := list(islice(known, CASES_IN_MEMORY)):
+        recorded = ctx.archive.find_bases(x for x in batch if x not in identities.bases)
+        for fact_id in batch:
+            base = identities.bases.get(fact_id) or recorded.get(fact_id)
+            if base is None or base.fact.revision != rows[fact_id].revision:
+                ids[fact_id] = None
+    further_ids = ids.keys() - identities.bases.keys()
     bases = identities.bases | (ctx.archive.find_bases(further_ids) if further_ids else {})
-    for fact_id, row in rows.items():
-        base = bases.get(fact_id)
-        if base is None or base.fact.revision != row.revision:
-            ids[fact_id] = None
-    new = [x for x in rows if brief and x in ids and x not in bases and not rows[x].deleted]
+    new = [x for x in rows if x in ids and x not in bases and not rows[x].deleted]
     new = [x for x in new if not identities.claims(x) and x not in recheck]
     new = new if len(new) > MAX_WHOLE_CASES else []
     sides = dict.fromkeys(new, _NOT_READ_YET)

@@ -224,9 +224,7 @@ def observe(
     _add_bases_of_others(ctx, request, identities, feed)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
-    # The guard of a rebuild needs the facts again.
-    brief = not request.trust_store
-    cases, unchanged = make_cases(identities, feed, recheck=checked_ids, brief=brief)
+    cases, unchanged = make_cases(identities, feed, recheck=checked_ids)
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:

@@ -16,7 +16,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
+import msgspec
+
+from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID, readable
 from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
@@ -72,7 +74,9 @@ class IsolatedCollections(PointCollection):
 
     def _learn(self, head: Payload | None) -> None:
         """Open the collections that the head lists."""
-        for scope in (head or {}).get("scopes") or ():
+        with readable():
+            scopes = msgspec.convert((head or {}).get("scopes") or (), tuple[str, ...])
+        for scope in scopes:
             if scope not in self._known:
                 opened = self._open_one(scope)
                 if not opened.exists():

@@ -280,9 +280,9 @@ class ScrolledCollection(PointCollection):
             page = ScrollPage(where, [field], offset, vector=name)
             records, offset = self._scroll(page)
             for each in records:
-                vector = (each.vector or {}).get(name)
-                if vector is not None:
-                    found[each.payload[field]] = vector
+                vector, value = (each.vector or {}).get(name), each.payload[field]
+                if vector is not None and isinstance(value, str):  # a filter finds lists, too
+                    found[value] = vector
             if offset is None:
                 return found
 

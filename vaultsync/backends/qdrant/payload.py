@@ -124,7 +124,8 @@ def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
     values = _values(payload)
     if values is None or (payload["kind"] == TOMBSTONE_KIND) != deleted:
         return None
-    return wire.fact_from_values(values, revision=payload["revision"])
+    revision = msgspec.convert(payload["revision"], str)
+    return wire.fact_from_stored_values(values, revision=revision)
 
 
 def to_moved(row: StoredFact) -> dict[str, Any]:
@@ -144,10 +145,11 @@ def to_replaced(row: StoredFact) -> dict[str, Any]:
 def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion | None:
     """The inverse of `to_replaced()`; None if the payload is damaged."""
     try:
-        fact = wire.fact_from_values(_values(payload) or {}, revision=payload["revision"])
-        return ReplacedVersion(int(payload["seq"]), fact, payload["actor"], payload["at"])
+        fact = to_fact(payload, deleted=False)
     except DAMAGE:
         return None
+    row = find_feed_row("", payload)
+    return ReplacedVersion(row.seq, fact, row.actor, row.at) if fact and row else None
 
 
 def to_access_count(payload: Mapping[str, Any] | None) -> AccessCount | None:
@@ -172,13 +174,9 @@ def find_counted_ops(payload: Mapping[str, Any] | None) -> list[str] | None:
 def find_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow | None:
     """The feed row in a payload; None if it is damaged."""
     try:
-        return FeedRow(
-            int(payload["seq"]),
-            fact_id,
-            payload["revision"],
-            deleted=payload["kind"] == TOMBSTONE_KIND,
-            actor=payload["actor"],
-            at=payload["at"],
-        )
+        is_deleted = payload["kind"] == TOMBSTONE_KIND
+        texts = (payload[key] for key in ("actor", "at"))
+        row = (int(payload["seq"]), fact_id, payload["revision"], is_deleted, *texts)
+        return msgspec.convert(row, FeedRow)
     except DAMAGE:
         return None

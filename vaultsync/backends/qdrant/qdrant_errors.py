@@ -19,7 +19,7 @@ _OTHER_HINT = (
     " changes wait in the outbox"
 )
 _BUSY, _GONE = "it is too busy (429)", "its collection is not there"
-_FULL = "free some space on the disk of the store"
+FREE_SOME_SPACE = "free some space on the disk of the store"
 GrpcError: TypeAlias = Any
 """A grpc error. `Any`, because its type would require loading grpc."""
 
@@ -27,7 +27,7 @@ GrpcError: TypeAlias = Any
 def common_failure(error: Exception) -> RequestFailure | None:
     """The failure for an error that both libraries may cause; None for others."""
     if any(each in str(error).lower() for each in _NO_ROOM):
-        return RequestFailure("its disk is full", passing=False, hint=_FULL)
+        return RequestFailure("its disk is full", passing=False, hint=FREE_SOME_SPACE)
     return None
 
 

@@ -235,9 +235,10 @@ class QdrantVectors:
             check_dimension(vector, dimension)
             where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", batch)))
             asked = max(64, CHUNKS_FETCHED * len(batch))
-            while len(found := self._points.search(vector, where, ("fact",), limit=asked)) == asked:
+            while len(found := self._points.search(vector, where, _NAMES, limit=asked)) == asked:
                 asked *= 4
-            grouped |= cosines_by_fact((each.payload["fact"], each.score) for each in found)
+            named = (each for each in found if _is_named(each.payload))
+            grouped |= cosines_by_fact((each.payload["fact"], each.score) for each in named)
         return grouped
 
     @_as_index_errors()

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.model import serialization as wire
@@ -321,7 +323,7 @@ class SqliteStore:
         damaged, after = DamagedRows(), 0  # the fact itself may be intact
         while rows := self._rows(SELECT_REPLACED, after, some, sqlite_file.BATCH_ROWS):
             for seq, revision, body, actor, at, fact_id in rows:
-                fact = damaged.read(fact_id, wire.fact_from_json, body, revision=revision)
+                fact = damaged.read(fact_id, _stored_fact, body, revision)
                 if fact is not None:
                     found.append(ReplacedVersion(seq, fact, actor, at))
             after = rows[-1][0]
@@ -486,5 +488,9 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
 
 def _fact(row: tuple[Any, ...]) -> Fact:
     revision, body, times, used, _ = row
-    fact = wire.fact_from_json(body, revision=revision)
+    fact = _stored_fact(body, revision)
     return fact if times is None else with_accesses(fact, AccessCount(times, used))
+
+
+def _stored_fact(body: str, revision: str) -> Fact:
+    return wire.fact_from_stored_values(msgspec.json.decode(body), revision=revision)

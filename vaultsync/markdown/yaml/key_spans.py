@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import yaml_rs
 
+from vaultsync.markdown.yaml.writer import key_text
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 
@@ -31,9 +32,11 @@ class KeySpan:
     """The comment behind the value, with the blanks before it."""
 
 
-_KEY = lazy_pattern(
-    r"(?P<name>\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s\"'].*?)[ \t]*:(?=[ \t\r]|\Z)"
-)
+_BEGIN = r"(?:&\S++[ \t]++)?(?P<name>\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s\"']"
+"""The name of a property, or the first letter of it, behind the anchor that it may have."""
+_KEY = lazy_pattern(rf"{_BEGIN}(?:[ \t]*+[^ \t])*?)[ \t]*+:(?=[ \t\r]|\Z)")
+_EXPLICIT_KEY = lazy_pattern(rf"\?[ ]+{_BEGIN}(?:.*[^ \t\r])?)[ \t]*\r?\Z")
+"""A key alone on its line, whose value follows on another one, behind a colon."""
 _QUOTED = r"\"(?>(?:[^\"\\]|\\.)*)\"|'(?>(?:[^']|'')*)'"
 _OPENED = r"[\s\[{,:]"
 """What is before a quote that begins an item; in others, such as `don't`, it is a letter."""
@@ -62,23 +65,28 @@ def key_spans(lines: list[str], keys: list[str], wanted: set[str]) -> dict[str, 
             starts.append(number)
     spans: dict[str, KeySpan] = {}
     for key, start, stop in zip(keys, starts, [*starts[1:], len(lines)], strict=False):
-        span = _span(lines, start, stop) if key in wanted else None
+        span = _span(lines, start, stop, key) if key in wanted else None
         if span is not None:
             spans[key] = span
     return spans if spans.keys() == wanted else None
 
 
 def _begins(line: str, key: str) -> bool:
-    found = _KEY.match(line) if line.startswith((key, '"', "'")) else None
+    pattern = _EXPLICIT_KEY if line.startswith("? ") else _KEY
+    found = pattern.match(line) if line.startswith((key, '"', "'", "&", "? ")) else None
     if found is None:
         return False
     name: object = found["name"]
-    if line[0] in "\"'":
+    if found["name"][0] in "\"'":
         name = yaml_rs.loads(found["name"])
     return name == key
 
 
-def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
+def _span(lines: list[str], start: int, stop: int, name: str) -> KeySpan | None:
+    if lines[start].startswith("? "):
+        stop = _without_trailing(lines, start, stop, header="")
+        has_comments = any("#" in line for line in lines[start:stop])
+        return None if has_comments else KeySpan(start, stop, f"{key_text(name)}:", "", "", "")
     key = _KEY.match(lines[start])
     assert key is not None  # noqa: S101 - the line was found by it
     found = _REST.match(lines[start], key.end())
