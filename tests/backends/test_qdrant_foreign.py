@@ -50,7 +50,7 @@ def uses(store: QdrantStore, vectors: QdrantVectors) -> Iterator[Callable[[], ob
     """All that is done with a store and its vectors."""
     fact = make_fact({"id": A, "title": "Black tea", "createdAt": TIME})
     yield from (store.state, store.feed, store.replaced_ids)
-    yield lambda: store.replaced_versions([A])
+    yield lambda: store.replaced_versions([A, B, C])
     yield from (lambda: store.find_many([A, B]), lambda: store.get(A), lambda: store.tombstone(C))
     yield from (lambda: [*store.iter_facts()], lambda: [*store.iter_facts(newest=True)])
     yield lambda: [*store.iter_facts(deleted=True)]

@@ -75,6 +75,7 @@ filters = st.builds(
     alive_at=st.none(),
     themes=st.just(frozenset[str]()),
     without=st.just(frozenset[str]()),
+    among=st.none(),
 )
 steps = st.lists(
     st.one_of(

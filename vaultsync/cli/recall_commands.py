@@ -92,7 +92,7 @@ _SOURCES = {
     "index": "by keyword search",
     "vector": "by semantic search",
     "fused": "by hybrid search",
-    "index-files": "in the files of .index/",
+    "index-files": "by keywords in the notes that .index/ lists",
 }
 
 
@@ -216,7 +216,7 @@ def _repository(path: str | None) -> str | None:
 @date_option("--since", "Only facts created on or after")
 @date_option("--until", "Only facts created on or before")
 @date_option("--as-of", "Answer with what held at the end of")
-@flag("--vault-only", "Search only the files of .index/, not the store.")
+@flag("--vault-only", "Search the notes that .index/ lists, without the store.")
 @flag("--explain", "Show the candidates and timing of each stage.")
 @branch_option
 @agent_option

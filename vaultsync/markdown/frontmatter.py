@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
@@ -134,10 +135,13 @@ def edit_properties(
             parts, edits, before = parts._replace(yaml=""), expected, {}
         why = "its properties do not begin on separate lines"
         indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
-        for splice in (_Splice(indent, keeps) for keeps in (True, False) for indent in indents):
-            edit = _edited(parts, edits, before, splice)
-            if edit is None:
+        old, margin = _without_margin(parts.yaml.split("\n")[:-1])
+        end = "\r" if parts.eol == _CRLF else ""
+        for keeps_items, indent in product((True, False), indents):
+            new = _edited_lines(old, edits, before, _Splice(indent, keeps_items, end))
+            if new is None:
                 continue
+            edit = parts._replace(yaml="\n".join([*_with_margin(new, margin), ""]))
             flaw = _edit_flaw(parts, edit, expected, path)
             if flaw is None:
                 return edit
@@ -190,21 +194,8 @@ class _Splice(NamedTuple):
     """The indent of new literal blocks; empty to quote such texts."""
     keeps_items: bool
     """Whether items of lists keep their lines, which may be wrong for some."""
-    end: str = ""
+    end: str
     """What precedes the line feed of added lines."""
-
-
-def _edited(
-    parts: NoteParts, edits: Mapping[str, Value], before: Mapping[str, Value], splice: _Splice
-) -> NoteParts | None:
-    """The note with new lines for some keys."""
-    splice = splice._replace(end="\r" if parts.eol == _CRLF else "")
-    lines, margin = _without_margin(parts.yaml.split("\n")[:-1])
-    new = _edited_lines(lines, edits, before, splice)
-    if new is None:
-        return None
-    yaml = "".join([f"{margin}{line}\n" if line.rstrip("\r") else line + "\n" for line in new])
-    return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)
 
 
 def _edited_lines(
@@ -232,12 +223,17 @@ def _edited_lines(
 
 def _without_margin(lines: list[str]) -> tuple[list[str], str]:
     """The lines without the blanks before all of them, and these; blank lines have none."""
-    texts = [line for line in lines if line.rstrip("\r")]
-    first = texts[0] if texts else ""
+    first = lines[0] if lines else ""
     margin = first[: len(first) - len(first.lstrip(" "))]
-    if not margin or not all(line.startswith(margin) and line.strip() for line in texts):
+    if not margin or not all(
+        line.startswith(margin) and line.strip() for line in lines if line.rstrip("\r")
+    ):
         return lines, ""
     return [line.removeprefix(margin) for line in lines], margin
+
+
+def _with_margin(lines: list[str], margin: str) -> list[str]:
+    return [margin + line if line.rstrip("\r") else line for line in lines] if margin else lines
 
 
 def _lines_for(

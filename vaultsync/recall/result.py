@@ -68,7 +68,7 @@ class Hit(Struct, frozen=True):
     most 1. A fact without an importance counts as 0.5."""
     stage: str
     """What found it: `index` (keyword search), `vector` (semantic search), `fused` (both) or
-    `index-files` (the tables in `.index/`)."""
+    `index-files` (keyword search in the notes that `.index/` lists)."""
     why: str
     """Why it was found, in a sentence."""
     snippet: str
@@ -105,7 +105,7 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     query: str
     """The question, without the secrets in it."""
     source: str
-    """`index`, `vector` or `fused`; `index-files` when only the tables were searched."""
+    """`index`, `vector` or `fused`; `index-files` without a store."""
     confidence: float
     """How likely the first five hits hold what was asked for, 0 to 1."""
     answerable: float

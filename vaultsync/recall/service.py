@@ -563,13 +563,13 @@ class RecallSearch:
     def _rerank(self) -> None:
         if not self._similarities:
             return
-        from vaultsync.recall.reranking import passage_of, rerank  # noqa: PLC0415 - only with a reranker
-
-        chunks = self._semantic.nearest_chunks if self._semantic else {}
-        question = self.words.spelled_right(self.query.text_without_filters)
         try:
             if (reranker := self._sources.reranker()) is None:
                 return
+            from vaultsync.recall.reranking import passage_of, rerank  # noqa: PLC0415 - only with a reranker
+
+            chunks = self._semantic.nearest_chunks if self._semantic else {}
+            question = self.words.spelled_right(self.query.text_without_filters)
             passages = {
                 x: passage_of(self.candidates.facts[x], chunks.get(x, ""), self.words.terms)
                 for x in islice(self._similarities, reranker.candidates)

@@ -445,7 +445,7 @@ def make_cases(
         return [], unchanged
     known = iter(rows)
     while batch := list(islice(known, CASES_IN_MEMORY)):
-        recorded = ctx.archive.find_bases(x for x in batch if x not in identities.bases)
+        recorded = ctx.archive.find_bases([x for x in batch if x not in identities.bases])
         for fact_id in batch:
             base = identities.bases.get(fact_id) or recorded.get(fact_id)
             if base is None or base.fact.revision != rows[fact_id].revision:
