@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from vaultsync.indexing.text_normalization import NO_BLANKS, normalize_text_form
+from vaultsync.indexing.text_normalization import NO_BLANKS, non_ascii_in, normalize_text_form
 
 
 class FoldedText(Struct, frozen=True):
@@ -50,7 +50,6 @@ _LETTERS: Mapping[str, str] = MappingProxyType(
 )
 """Letters of Latin alphabets that have no decomposition, and how index terms spell them."""
 _FOLDING = _Folding()
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _DECOMPOSED = (
     r"[^\W\x00-\x7f][\u0300-\u036f\u0653-\u0655\u3099\u309a]+"
     r"|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"  # Hangul
@@ -60,7 +59,7 @@ _DECOMPOSED = (
 
 def fold_text(text: str) -> FoldedText:
     """A text as index terms spell it: in lower case, Latin letters without accents."""
-    foldings = {each: _FOLDING[ord(each)] for each in set(_NOT_ASCII.findall(text))}
+    foldings = {each: _FOLDING[ord(each)] for each in set(non_ascii_in(text))}
     others = "".join(each for each, folded in foldings.items() if len(folded) != 1)
     patterns = [f"[{re.escape(others)}]"] if others else []
     if not unicodedata.is_normalized("NFC", text):

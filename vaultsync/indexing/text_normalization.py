@@ -70,9 +70,7 @@ def _normalized(text: str) -> tuple[str, bool]:
     """
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
-    # Deleting the ASCII characters first is three times as fast as searching the text.
-    encoded = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    non_ascii = encoded.decode("utf-8", "surrogatepass")
+    non_ascii = non_ascii_in(text)
     for each in _INVISIBLE:
         if each in non_ascii:
             text = text.replace(each, "")
@@ -83,6 +81,12 @@ def _normalized(text: str) -> tuple[str, bool]:
     if re.search(_MARKS, non_ascii):
         text, non_ascii = re.sub(_MARKS, "", text), re.sub(_MARKS, "", non_ascii)
     return text, re.search(NO_BLANKS, non_ascii) is not None
+
+
+def non_ascii_in(text: str) -> str:
+    """The characters beyond ASCII of a text; deleting the others is faster than a search."""
+    encoded = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return encoded.decode("utf-8", "surrogatepass")
 
 
 def index_words(text: str) -> str:

@@ -282,8 +282,9 @@ def origin_of(fact: Fact) -> str:
 
     By its `source` where that says so; otherwise by whether an agent wrote it or said it.
     """
+    source = (fact.source or "").casefold()
     for origin, words in _ORIGIN_WORDS.items():
-        if (fact.source or "").casefold().startswith(words):
+        if source.startswith(words):
             return origin
     return "agent" if fact.agent_id or is_of_assistant(fact) else "user"
 

@@ -88,9 +88,14 @@ _SEVERAL_WORDS = lazy_pattern(
 )
 
 
+_JOINTS = frozenset({"et", "y"})
+"""Of these or a hyphen, a number of several words has one."""
+
+
 def with_digits(text: str) -> str:
     """A text in lower case with digits for numbers of several words: *forty-two*."""
-    if not any(map(text.__contains__, _TENS)):
+    has_joint = "-" in text or not _JOINTS.isdisjoint(text.split())
+    if not has_joint or not any(map(text.__contains__, _TENS)):
         return text
     return _SEVERAL_WORDS.sub(lambda match: str(number_of(match[0])), text)
 

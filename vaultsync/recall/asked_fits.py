@@ -216,9 +216,9 @@ def roles_of(fact: Fact) -> tuple[str, ...]:
 
 def is_role_named(person: Fact, words: QuestionWords, *, least: int) -> bool:
     """Whether a question names a role of `least` words or more, and only words of the note."""
-    found, stems = set(words.of(person)), set(words.terms.stems)
-    if len(found) < len(stems):
+    if not words.are_all_in(person):
         return False
+    stems = set(words.terms.stems)
     named = map(set, map(words.index.tokens, roles_of(person)))
     return any(len(each) >= least and each <= stems for each in named)
 

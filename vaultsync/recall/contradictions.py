@@ -329,20 +329,36 @@ def _has_value(sentence: str) -> bool:
 
 
 class Glance:
-    """A quick check of a fact's text, before its sentences are parsed."""
+    """A quick check of a fact's text, before its sentences are parsed.
+
+    What is looked for in the text rules out most facts; only others are split into words.
+    """
 
     def __init__(self, fact: Fact) -> None:
         self._text = f"{stated_title(fact)}\n{fact.content[:EXAMINED_CHARS]}".casefold()
+
+    @property
+    def denies(self) -> bool:
+        """Whether it contains a negation."""
+        return self._denies or self._has_never
+
+    @cached_property
+    def _words(self) -> set[str]:
         # Building a set of words takes a tenth of the time of patterns for these words.
-        self._words = set(compiled(r"\w+").findall(self._text))
-        self._denies = (
+        return set(compiled(r"\w+").findall(self._text))
+
+    @cached_property
+    def _denies(self) -> bool:
+        return (
             not self._words.isdisjoint(_NOT | _NO)
             or _NO_LONGER in self._text
             or _is_contracted(self._text)
         )
-        self._has_never = not self._words.isdisjoint(_NEVER)
-        self.denies = self._denies or self._has_never
-        """Whether it contains a negation."""
+
+    @cached_property
+    def _has_never(self) -> bool:
+        has = any(map(self._text.__contains__, _NEVER))
+        return has and not self._words.isdisjoint(_NEVER)
 
     @cached_property
     def _has_number(self) -> bool:
@@ -354,16 +370,16 @@ class Glance:
             return any(_is_instance(self._shared(each), len(each)) for each in claim.never)
         if self._has_never and self._shared(claim.asserted) > 1:
             return True
+        if not 0 < self._shared(claim.words) >= MIN_SUBJECT_OVERLAP * len(claim.words):
+            return False
         has = self._text.__contains__
-        has_value = (
+        return bool(
             self._denies
             or claim.denied
             or (self._has_number and (claim.dates or any(map(has, claim.amounts))))
             or (claim.dates and any(map(has, _WEEKDAYS)))
             or any(has(_OPPOSITES[at][1 - side]) for at, side in claim.states)
         )
-        min_shared = MIN_SUBJECT_OVERLAP * len(claim.words)
-        return bool(has_value and 0 < self._shared(claim.words) >= min_shared)
 
     def _shared(self, stems: Iterable[str]) -> int:
         return sum(map(self._text.__contains__, stems))
@@ -510,7 +526,7 @@ def _claim(text: str, subject_stems: frozenset[str], speaker: str, *, titled: bo
         dates=dates,
         states=frozenset() if is_question else states,
         is_scheduled=bool(lowered & _SCHEDULED) or ":" in lowered,
-        denied=not is_question and any(_denies(each, is_stative) for each in tokens),
+        denied=not is_question and any(_denies(each, is_stative) for each in lowered),
         never=never,
         speaker=speaker if is_mine else "",
     )
@@ -580,8 +596,9 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
     if re.search(r"\d", text):
         text = re.sub(_ISO, iso, text) if "-" in text else text
         text = re.sub(_TIME, time, text) if ":" in text else text
-        text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
-        text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
+        if any(map(text.casefold().__contains__, _MONTHS)):
+            text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
+            text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
     is_named = any(map(text.casefold().__contains__, _WEEKDAYS))  # rare
     for word in re.findall(r"[^\W\d_]+", text) if is_named else ():
         name = word.casefold()

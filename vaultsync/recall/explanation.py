@@ -23,7 +23,8 @@ MAX_TERM_POSITIONS = 30
 _PAIR = 2
 """Number of letters of a term in a script without blanks."""
 # Markup removed from snippets; links keep their display text.
-_LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
+# Not `!?\[`: `re` looks fast for one of several characters, not for one that may be missing.
+_LINK = lazy_pattern(r"(?:\[|!\[)\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _LINE_MARKUP = lazy_pattern(r"\n[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+")
 # Begins with a set of characters: `re` looks for these three times as fast as for alternatives.
 _MARKUP = lazy_pattern(
@@ -51,6 +52,7 @@ class QueryTerms:
         self.stems = tuple(dict.fromkeys(filter(None, stems)))
         self._stems_of = stems_of
         self._chains = _chains(self.stems)
+        self._has_pairs = len(self._chains) < len(self.stems)
         self._spellings = [*map(_spellings, self.stems)]
 
     def add_spelling(self, stem: str, spelling: str) -> None:
@@ -62,13 +64,15 @@ class QueryTerms:
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, at most `limit` per term."""
-        folded = text.lower()
-        original: Callable[[int], int] = int
-        if not text.isascii():
+        original: Callable[[int], int] | None = None
+        if text.isascii():
+            folded = text.lower()
+        else:
             from vaultsync.indexing.folded_text import fold_text  # noqa: PLC0415 - few texts need it
 
             folded_text = fold_text(text)
-            folded, original = folded_text.text, folded_text.original
+            folded = folded_text.text
+            original = folded_text.original if folded_text.starts else None
 
         found = []
         for number, spellings in enumerate(self._spellings):
@@ -77,7 +81,7 @@ class QueryTerms:
                     continue  # as most are not
                 left = limit
                 for start, end in _words_beginning_with(folded, stem):
-                    begin, stop = original(start), original(end)
+                    begin, stop = (original(start), original(end)) if original else (start, end)
                     tail = start + len(stem)
                     if end - tail <= 1 or self._is_form(
                         text[begin:stop], folded[tail:end], spellings
@@ -100,6 +104,13 @@ class QueryTerms:
         last_first = reversed(self.positions(text, limit=1))
         return dict(sorted({number: text[begin:end] for begin, end, number in last_first}.items()))
 
+    def surely_lacks_any(self, text: str) -> bool:
+        """Whether a text lacks a term, by a check that takes much less time; only for ASCII."""
+        if not text.isascii():
+            return False
+        has = text.lower().__contains__
+        return not all(any(map(has, spellings)) for spellings in self._spellings)
+
     def quoted_words(self, text: str, words: Mapping[int, str]) -> tuple[list[str], int]:
         """The words of the query in the text, as written, and the number of words in the query.
 
@@ -111,7 +122,7 @@ class QueryTerms:
             text: the text of a fact.
             words: its `matched_words()`.
         """
-        if not any(len(each) > 1 for each in self._chains):
+        if not self._has_pairs:
             return list(words.values()), len(self.stems)
         spans: dict[int, list[tuple[int, int]]] = {}
         for start, end, number in self.positions(text):

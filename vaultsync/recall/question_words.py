@@ -62,6 +62,13 @@ class QuestionWords:
             self._matched_words[fact.id] = self.terms.matched_words(self.text_of(fact))
         return self._matched_words[fact.id]
 
+    def are_all_in(self, fact: Fact) -> bool:
+        """Whether a fact contains all terms, as few candidates do."""
+        is_known = fact.id in self._matched_words
+        if not is_known and self.terms.surely_lacks_any(self.text_of(fact)):
+            return False
+        return len(self.of(fact)) == len(self.terms.stems)
+
     def text_of(self, fact: Fact) -> str:
         """The searchable text of a fact; computed once per fact."""
         if fact.id not in self._texts:

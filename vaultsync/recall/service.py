@@ -1074,10 +1074,9 @@ class RecallSearch:
 
     def _complete(self, facts: Mapping[str, Fact]) -> set[str]:
         """The candidates with all words of the question, if it has several and others have less."""
-        number = len(self.words.terms.stems)
-        if number <= 1:
+        if len(self.words.terms.stems) <= 1:
             return set()
-        complete = {x for x, fact in facts.items() if len(self.words.of(fact)) == number}
+        complete = {x for x, fact in facts.items() if self.words.are_all_in(fact)}
         return complete if len(complete) < len(facts) else set()
 
     def _ordered(

@@ -58,9 +58,12 @@ class Analyzers:
         language = self._language_of(plain, languages)
         kept = _content_words(plain, language) or set(plain)
         stems = [stemming_analyzer(each).analyze(words) for each in languages]
-        rows = zip(plain, *stems, strict=True)
-        terms = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
-        names = dict.fromkeys(self.of_name(text, language, stemmed=each) for each in languages)
+        rows = [row for row in zip(plain, *stems, strict=True) if row[0] in kept]
+        terms = dict.fromkeys(stem for _, *some in rows for stem in some)
+        if text.isascii():  # the words of the name are those of the question
+            names = dict.fromkeys(map(" ".join, zip(*(some for _, *some in rows), strict=True)))
+        else:
+            names = dict.fromkeys(self.of_name(text, language, stemmed=each) for each in languages)
         return list(terms)[:MAX_QUERY_TERMS], list(filter(None, names))
 
     def of_phrase(self, text: str, languages: Iterable[str]) -> list[list[tuple[int, str]]]:
