@@ -21,7 +21,7 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange, decision_in
 from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.finish import join_reports
@@ -163,9 +163,9 @@ class World(People):
             rows = self.archive._rows
             told = " ".join(notice.message for notice in report.attention)
             gone = any(x.fact.id not in told for x in self.archive.missing_bases())
-            # In an older copy of the vault, the notes of proposals are for the run after the next.
-            unseen = any(not (x.note_path or x.outcome) for x in self.archive.proposals())
-            left = rows.intents or rows.displaced_files or rows.outbox or gone or unseen
+            # In an older copy of the vault, proposals are for the run after the next.
+            postponed = any(self._is_postponed(x) for x in self.archive.proposals())
+            left = rows.intents or rows.displaced_files or rows.outbox or gone or postponed
             if report.quiet and not (waits or left):
                 break
             self.worked += not report.quiet
@@ -179,6 +179,11 @@ class World(People):
         proofs.sides_are_equal(self, report)
         proofs.rests(self)
         return report
+
+    def _is_postponed(self, proposal: ProposalRecord) -> bool:
+        """Whether a proposal has yet to be shown, or the answer in its note to be carried out."""
+        note = self.vault.names.get(proposal.note_path or "")
+        return not proposal.outcome and (note is None or bool(decision_in(note.data.decode())))
 
     # --- agents ------------------------------------------------------------------------
 
