@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -288,15 +289,18 @@ def test_more_of_the_terms_is_never_less_sure(scores: list[float], matched: int)
     assert sure(scores, coverage=matched / 5) < sure(scores, coverage=(matched + 1) / 5)
 
 
-SIGNS = st.builds(AnswerSigns, SHARE, SHARE, st.floats(0, 3))
+SIGNS = st.builds(AnswerSigns, SHARE, SHARE, st.floats(0, 3), SHARE)
 
 
-@given(SIGNS, SHARE, SHARE, st.floats(0, 3), st.booleans())
+@given(SIGNS, SIGNS, st.booleans())
 def test_more_signs_of_an_answer_make_it_no_less_likely(
-    signs: AnswerSigns, known: float, nearer: float, stronger: float, has_cosines: bool
+    signs: AnswerSigns, other: AnswerSigns, has_cosines: bool
 ) -> None:
     more = AnswerSigns(
-        min(signs.unknown, known), max(signs.nearest, nearer), max(signs.strength, stronger)
+        unknown=min(signs.unknown, other.unknown),
+        nearest=max(signs.nearest, other.nearest),
+        strength=max(signs.strength, other.strength),
+        lacking=min(signs.lacking, other.lacking),
     )
     for has_words in (True, not has_cosines):
         found = [
@@ -307,20 +311,22 @@ def test_more_signs_of_an_answer_make_it_no_less_likely(
 
 
 def test_where_nothing_was_found_there_is_no_answer() -> None:
-    found = answer_probability(AnswerSigns(0, 1, 1), has_keyword_scores=False, has_cosines=False)
+    found = answer_probability(AnswerSigns(0, 1, 1, 0), has_keyword_scores=False, has_cosines=False)
     assert found == 0
 
 
 def test_the_signs_of_an_answer_do_not_depend_on_the_length_of_the_question() -> None:
-    short = answer_signs([3.0, 6.0], [], rarities=[1.0], unknown=0.5, fact_count=100)
-    assert short == answer_signs([12.0], [], rarities=[1.0, 1.0], unknown=1.0, fact_count=100)
+    short = answer_signs([3.0, 6.0], [], rarities=[1.0], unknown=0.5, lacking=0.5, fact_count=100)
+    assert short == answer_signs(
+        [12.0], [], rarities=[1.0, 1.0], unknown=1.0, lacking=0.5, fact_count=100
+    )
     assert short.unknown == 0.5
 
 
 def test_the_nearest_fact_is_a_sign_of_an_answer() -> None:
-    signs = answer_signs([], [-0.2, 0.4, 0.3], rarities=[], unknown=0.0, fact_count=0)
-    assert signs == AnswerSigns(unknown=0.0, nearest=0.4, strength=0.0)
-    assert answer_signs([], [-0.2], rarities=[], unknown=0.0, fact_count=0).nearest == 0
+    none = partial(answer_signs, [], rarities=[], unknown=0.0, lacking=0.0, fact_count=0)
+    assert none([-0.2, 0.4, 0.3]) == AnswerSigns(0.0, nearest=0.4, strength=0.0, lacking=0.0)
+    assert none([-0.2]).nearest == 0
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000))
@@ -329,5 +335,5 @@ def test_rarity_is_a_share_even_where_former_versions_are_counted(found: int, fa
 
 
 def test_signs_are_known_where_more_facts_have_a_term_than_there_are() -> None:
-    signs = answer_signs([3.0], [], rarities=[rarity(9, 2)], unknown=0.0, fact_count=2)
+    signs = answer_signs([3.0], [], rarities=[rarity(9, 2)], unknown=0.0, lacking=0.0, fact_count=2)
     assert signs.strength > 0

@@ -1206,6 +1206,18 @@ def test_the_answer_tells_how_likely_there_is_one(world: RecallWorld) -> None:
     assert world.ask("kubernetes").answerable == 0.0
 
 
+def test_a_rare_word_that_no_first_hit_has_lowers_the_chance_of_an_answer(
+    world: RecallWorld,
+) -> None:
+    for number in range(20):
+        world.agent_remembers(f"Berth {number} lies at the old pier.", title=f"Berth {number}")
+        world.agent_remembers(f"Rope {number} hangs in the shed.", title=f"Rope {number}")
+    world.agent_remembers(f"The mole has a lantern. {'It is long. ' * 60}", title="Mole")
+    of_hits = world.ask("berth at the old pier").answerable
+    of_another = world.ask("berth at the old pier lantern").answerable
+    assert of_hits - of_another > 0.015
+
+
 # --------------------------------------------------------------------- events
 
 

@@ -14,7 +14,7 @@ from sys import float_info
 from types import MappingProxyType
 from typing import Annotated
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -261,6 +261,8 @@ class AnswerSigns(Struct, frozen=True):
     """The largest cosine, or 0."""
     strength: float
     """Log of the best BM25 score as a multiple of the score of the question's words, once each."""
+    lacking: float
+    """The `rarity()` of the rarest word of the question that none of the first hits has."""
 
 
 FUSED_ANSWER = LogisticCurve(intercept=-4.3, unknown=-2.2, nearest=18.0, strength=2.8)
@@ -272,9 +274,10 @@ KEYWORD_ANSWER = LogisticCurve(intercept=1.7, unknown=-4.0, strength=5.0)
 of another memory; the intercepts are then shifted so that one threshold suits all of them
 (docs/decisions/0085).
 """
-MOST_ANSWERABLE = 0.92
-"""The maximum probability: no signal shows whether a known topic includes the requested detail,
-which it does for about nine of ten questions."""
+MOST_ANSWERABLE, LACKING_COST = 0.94, 0.02
+"""The probability of an answer about a known topic, and how much of it the rarest word costs if
+none of the first hits has it. About nine of ten such questions have an answer; what else shows
+that the topic lacks the requested detail is next to nothing (docs/decisions/0097 and 0106)."""
 WRONG_NAME_FACTOR = 0.5
 """Factor on this probability if the question has a name that the memory never mentions, or another
 person says of themselves what it asks about the named one."""
@@ -286,6 +289,7 @@ def answer_signs(
     *,
     rarities: Sequence[float],
     unknown: float,
+    lacking: float,
     fact_count: int,
 ) -> AnswerSigns:
     """Compute the signals for an answer.
@@ -295,13 +299,13 @@ def answer_signs(
         cosines: cosines of the candidates that semantic search found.
         rarities: the `rarity()` of each query term.
         unknown: the sum of the rarities of terms that no fact has.
+        lacking: the largest rarity of a term that none of the first hits has.
         fact_count: number of facts in the index.
     """
     total = fsum(rarities) or 1.0
     best = max(keyword_scores, default=0.0)
-    return AnswerSigns(
-        unknown / total, max(0.0, *cosines, 0.0), log1p(best / (total * _rare_term(fact_count)))
-    )
+    strength = log1p(best / (total * _rare_term(fact_count)))
+    return AnswerSigns(unknown / total, max(0.0, *cosines, 0.0), strength, lacking)
 
 
 def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosines: bool) -> float:
@@ -312,7 +316,8 @@ def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosi
         curve = KEYWORD_ANSWER
     else:
         curve = FUSED_ANSWER if has_keyword_scores else VECTOR_ANSWER
-    return MOST_ANSWERABLE * curve.probability(**structs.asdict(signs))
+    known = curve.probability(unknown=signs.unknown, nearest=signs.nearest, strength=signs.strength)
+    return (MOST_ANSWERABLE - LACKING_COST * signs.lacking) * known
 
 
 def is_weak(answerable: float) -> bool:

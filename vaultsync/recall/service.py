@@ -505,9 +505,9 @@ class RecallSearch:
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
 
-    def _missing_stems(self) -> list[str]:
+    def _missing_stems(self, count: int) -> list[str]:
         """The terms of the question that none of the best candidates contains."""
-        hits = map(self.candidates.facts.__getitem__, islice(self._similarities, 10))
+        hits = map(self.candidates.facts.__getitem__, islice(self._similarities, count))
         numbers = set().union(*map(self.words.of, hits))
         stems = enumerate(self.words.terms.stems)
         return [stem for number, stem in stems if number not in numbers]
@@ -680,12 +680,14 @@ class RecallSearch:
         stems = (self.words.terms.stems[each] for each in sorted(self.words.topic))
         rarities = {stem: self.words.rarities[stem] for stem in stems}
         is_any_unknown = not all(counts.values())
-        unknown = [x for x in self._missing_stems() if not counts[x]] if is_any_unknown else []
+        unknown = [x for x in self._missing_stems(10) if not counts[x]] if is_any_unknown else []
+        lacking = (rarities.get(each, 0.0) for each in self._missing_stems(CONFIDENCE_HITS))
         signs = answer_signs(
             list(self._keyword_scores.values()),
             [*map(self.scaled, self.cosines.values())],
             rarities=list(rarities.values()),
             unknown=fsum(rarities.get(each, 0.0) for each in unknown),
+            lacking=max(lacking, default=0.0),
             fact_count=fact_count,
         )
         has_words, has_cosines = bool(self._keyword_scores), bool(self.cosines)
