@@ -221,6 +221,8 @@ _REQUEST_WORDS = (
     *("list", "outline", "provide", "summari", "walk", "everything", "all", "wissen", "weiß"),
     *("erzähl", "sa", "parle", "tout", "sab", "háblame", "cuéntame", "todo"),
 )
+_FRAMING_SIGNS = (*",.:;!?–—", " - ", "to know", "search", "query", "check")
+"""A question with something said around it has one of these before its last character."""
 _ASIDE = (
     r"\b(?:across|during|from|in|over|through|throughout)\s+(?:all\s+(?:of\s+)?)?our\s+"
     r"(?:(?:earlier|past|previous)\s+)?(?:chats?|conversations?|discussions?|sessions?)\b"
@@ -437,7 +439,7 @@ def parse_query(
         InvalidFieldError: a filter has an invalid value.
     """
     # Tokenizers of models refuse lone surrogates, which stand for bytes that are not UTF-8.
-    text = text.encode(errors="replace").decode()
+    text = _without_framing(text.encode(errors="replace").decode())
     filters, rest = _text_filters(text, today, start_of_day, notes_in)
     text_without_filters = rest[:MAX_CHARS]
     if not any(map(text_without_filters.__contains__, _QUOTATION_SIGNS)):
@@ -495,6 +497,15 @@ def parse_query(
         month=_written_month(times.name) if named and asked.state != DUE else "",
         day_words="" if is_due or asked.topic else times.name,
     )
+
+
+def _without_framing(text: str) -> str:
+    """What a text asks, without *Hey, quick question:* and *Thanks!*, which facts have, too."""
+    if not any(map(text[:-1].lower().__contains__, _FRAMING_SIGNS)):
+        return text
+    from vaultsync.recall.framing import without_framing  # noqa: PLC0415 - few questions
+
+    return without_framing(text.strip())
 
 
 def _written_month(name: str) -> str:
