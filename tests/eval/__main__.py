@@ -14,13 +14,14 @@ from tests.eval.arms import ARMS, Answer, ask, summary
 from tests.eval.collections import HEADLINE, KINDS, LOCOMO, Collection, as_notes, locomo
 from tests.eval.measures import interval
 from tests.eval.packs import Packed, pack_all
+from tests.eval.phrasings import phrased
 from tests.eval.questions import HELP_VAULT, SPLITS, Split, questions, vaults
 from tests.eval.replies import Reply, packs, replies, table
 from tests.eval.texts import BEAM, beam
 from tests.eval.tiers import print_tiers
 from tests.eval.worlds import MODELS, conversation, open_vault, plain_notes, sample_vault
 
-PARTS = ("retrieval", "questions", "locomo", "notes", "beam", "tiers")
+PARTS = ("retrieval", "questions", "phrasings", "locomo", "notes", "beam", "tiers")
 HEAD = (
     f"{'arm':7} {'questions':16} {'n':>4} {'R@5 (95 %)':>20} {'R@10':>6} {'nDCG':>6}"
     f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
@@ -56,6 +57,8 @@ def main() -> None:
         _retrieval(asked.arms, asked.least)
     if "questions" in parts:
         _questions(asked.arms, asked.splits)
+    if "phrasings" in parts:
+        _phrasings(asked.arms)
     if "locomo" in parts:
         _locomo(asked.arms, asked.least)
     if "notes" in parts:
@@ -108,6 +111,17 @@ def _questions(arms: Sequence[str], splits: Sequence[Split]) -> None:
         if len(parts) > 1:
             both = [each for part in parts for each in part]
             print("\n".join([f"{arm}, {split}, all vaults", *table(both), ""]), flush=True)
+
+
+def _phrasings(arms: Sequence[str]) -> None:
+    """The development half alone: whoever reads these rows tunes."""
+    for name, notes in vaults().items():
+        if not notes.is_dir():
+            continue
+        with tempfile.TemporaryDirectory() as folder, open_vault(Path(folder), notes) as vault:
+            for arm in arms:
+                rows = phrased(vault, questions(name), arm)
+                print("\n".join([f"phrasings, {arm}, {name}", *rows, ""]), flush=True)
 
 
 def _packs(many: Sequence[Sequence[Packed]]) -> None:
