@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from statistics import mean
@@ -19,7 +19,7 @@ from tests.eval.questions import HELP_VAULT, SPLITS, Split, questions, vaults
 from tests.eval.replies import Reply, packs, replies, table
 from tests.eval.texts import BEAM, beam
 from tests.eval.tiers import print_tiers
-from tests.eval.worlds import MODELS, conversation, open_vault, plain_notes, sample_vault
+from tests.eval.worlds import MODELS, OpenVault, conversation, open_vault, plain_notes, sample_vault
 
 PARTS = ("retrieval", "questions", "phrasings", "locomo", "notes", "beam", "tiers")
 HEAD = (
@@ -94,19 +94,15 @@ def _questions(arms: Sequence[str], splits: Sequence[Split]) -> None:
         "\nnothing answers and that got no hit or none with confidence 0.7; empty: no hit.\n"
     )
     found: dict[tuple[str, Split], list[list[Reply]]] = {}
-    for name, notes in vaults().items():
-        if not notes.is_dir():
-            print(f"{name}: not measured, its notes are not there; {HELP_VAULT} names them\n")
-            continue
-        with tempfile.TemporaryDirectory() as folder, open_vault(Path(folder), notes) as vault:
-            for arm in arms:
-                for split in splits:
-                    some = replies(vault, questions(name, split), arm)
-                    found.setdefault((arm, split), []).append(some)
-                    print("\n".join([f"{arm}, {split}, {name}", *table(some), ""]), flush=True)
+    for name, vault in _open_vaults():
+        for arm in arms:
             for split in splits:
-                rows = packs(vault, questions(name, split))
-                print("\n".join([f"context packs, {split}, {name}", *rows, ""]), flush=True)
+                some = replies(vault, questions(name, split), arm)
+                found.setdefault((arm, split), []).append(some)
+                print("\n".join([f"{arm}, {split}, {name}", *table(some), ""]), flush=True)
+        for split in splits:
+            rows = packs(vault, questions(name, split))
+            print("\n".join([f"context packs, {split}, {name}", *rows, ""]), flush=True)
     for (arm, split), parts in found.items():
         if len(parts) > 1:
             both = [each for part in parts for each in part]
@@ -114,14 +110,21 @@ def _questions(arms: Sequence[str], splits: Sequence[Split]) -> None:
 
 
 def _phrasings(arms: Sequence[str]) -> None:
-    """The development half alone: whoever reads these rows tunes."""
+    """The development half alone, because these rows are for tuning."""
+    for name, vault in _open_vaults():
+        for arm in arms:
+            rows = phrased(vault, questions(name), arm)
+            print("\n".join([f"phrasings, {arm}, {name}", *rows, ""]), flush=True)
+
+
+def _open_vaults() -> Iterator[tuple[str, OpenVault]]:
+    """Each set of `golden/questions` with its vault, which is open until the next one."""
     for name, notes in vaults().items():
         if not notes.is_dir():
+            print(f"{name}: not measured, its notes are not there; {HELP_VAULT} names them\n")
             continue
         with tempfile.TemporaryDirectory() as folder, open_vault(Path(folder), notes) as vault:
-            for arm in arms:
-                rows = phrased(vault, questions(name), arm)
-                print("\n".join([f"phrasings, {arm}, {name}", *rows, ""]), flush=True)
+            yield name, vault
 
 
 def _packs(many: Sequence[Sequence[Packed]]) -> None:

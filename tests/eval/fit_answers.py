@@ -3,7 +3,7 @@
 Asks each memory what it can answer (development data alone), details that it lacks, and what
 was asked of other memories. For each `LogisticCurve` of answers it prints the coefficients, fitted
 to all memories but one, and what they tell about that one; then those of all. Details are no part
-of the fit: no sign shows them.
+of the fit: only `AnswerSigns.lacking` shows some of them, and it is no sign of a curve.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ HEAD = f"  {'phrasing':10} {'n':>4} {'relevance@5':>12} {'MRR':>6} {'lost':>5} {
 _LONG_WORD = re.compile(r"\b[a-z]{6,}\b")
 
 
-def with_typo(text: str) -> str:
+def _with_typo(text: str) -> str:
     """A letter of a long word is left out, doubled, or in the place of the next one."""
     chance = random.Random(text)
     words = list(_LONG_WORD.finditer(text))
@@ -52,7 +52,7 @@ PHRASINGS: Mapping[str, Callable[[str], str]] = {
     "search": lambda text: f"Search memory for: {text}",
     "twice": lambda text: f"{text} {text}",
     "no-break": lambda text: text.replace(" ", "\u00a0"),
-    "typo": with_typo,
+    "typo": _with_typo,
     "before it": lambda text: f"We spoke of other things yesterday. Now something else. {text}",
 }
 

@@ -34,22 +34,10 @@ def test_what_is_said_around_a_question_changes_nothing(question: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "Thanks!",
-            "hello",
-            "Hey, ",
-            "question",
-            "user accounts",
-            "search notes",
-            "Who said thanks?",
-        ),
-        *(
-            "Hello World program",
-            "A quick question of taste",
-            "The user said so",
-            "I forgot my keys",
-        ),
-        *("Recall of faulty valves", "please", "Danke", "query planner: cost", "one question"),
+        *("Thanks!", "hello", "Hey, ", "question", "user accounts", "search notes", "please"),
+        *("Who said thanks?", "Hello World program", "A quick question of taste", "Danke"),
+        *("The user said so", "I forgot my keys", "Recall of faulty valves"),
+        *("query planner: cost", "one question"),
     ],
 )
 def test_a_request_that_only_has_such_words_stays(text: str) -> None:

@@ -276,8 +276,8 @@ of another memory; the intercepts are then shifted so that one threshold suits a
 """
 MOST_ANSWERABLE, LACKING_COST = 0.94, 0.02
 """The probability of an answer about a known topic, and how much of it the rarest word costs if
-none of the first hits has it. About nine of ten such questions have an answer; what else shows
-that the topic lacks the requested detail is next to nothing (docs/decisions/0097 and 0106)."""
+none of the first hits has it. About nine of ten such questions have an answer; hardly any other
+signal shows that the topic lacks the requested detail (docs/decisions/0097 and 0106)."""
 WRONG_NAME_FACTOR = 0.5
 """Factor on this probability if the question has a name that the memory never mentions, or another
 person says of themselves what it asks about the named one."""

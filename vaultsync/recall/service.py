@@ -506,7 +506,7 @@ class RecallSearch:
         self._record_stage("index", self._keyword_scores)
 
     def _missing_stems(self, count: int) -> list[str]:
-        """The terms of the question that none of the best candidates contains."""
+        """The terms of the question that none of the `count` best candidates contains."""
         hits = map(self.candidates.facts.__getitem__, islice(self._similarities, count))
         numbers = set().union(*map(self.words.of, hits))
         stems = enumerate(self.words.terms.stems)
